@@ -8,10 +8,10 @@ barrier nothing happens, as all are there.
 Where lanes part, `planning` says how they go on: each member has a mask then, and one without lanes
 in a block is left out by one test.  Whatever else is not as expected ends the function with
 ``ThreadOutcome.AGAIN``: an access that is not where its site says, a scalar branch on which members
-differ, a fault.  Nothing outside the group has changed; the threads then run as ever, from the
-beginning, so every fault is found by the code that finds it always.  At the first block that may
-change something (a *cut*) what is still needed is written into the records of the members, and each
-goes on from there by itself.
+differ, a fault.  Outside the group nothing has changed that they load; the threads then run as
+ever, from the beginning, so every fault is found by the code that finds it always.  At the first
+block that may change something that they load (a *cut*) what is still needed is written into the
+records of the members, and each goes on from there by itself.
 """
 
 from __future__ import annotations
