@@ -17,7 +17,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("records",),
     ("findings",),
     ("errors",),
-    ("types", "addresses", "settings", "writing"),
+    ("types", "addresses", "settings", "writing", "garbage"),
     ("cache_folder",),
     ("cc",),
     ("platforms",),

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Final
 
 from eumu.cli import blas
 from eumu.cli.parsing import parser
@@ -23,9 +22,8 @@ from eumu.errors import (
     SettingError,
     UnknownDevice,
 )
+from eumu.garbage import SELDOM
 from eumu.settings import TRACEBACK
-
-_GARBAGE: Final = 100_000  # objects more than before
 
 
 def entry() -> int:
@@ -34,7 +32,7 @@ def entry() -> int:
     Nearly all that a command makes lives to its end: garbage is looked for seldom, and not in what
     is left then, which would take a quarter of a short command's time.
     """
-    gc.set_threshold(_GARBAGE)
+    gc.set_threshold(SELDOM)
     take_any_text(sys.stdin, sys.stdout, sys.stderr)
     try:
         status = main()

@@ -16,6 +16,7 @@ from eumu.exec.checks import CONST, RACES
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.race_rows import Parts as RaceParts
 from eumu.exec.snapshot import Preempted, Snapshot
+from eumu.garbage import seldom_collected
 from eumu.ir import Function
 from eumu.platforms import Platform
 from eumu.runtime.arguments import (
@@ -151,7 +152,7 @@ class Kernel:
         translate = self._translators[level]
         if translate is None:
             raise Unsupported(f"{self.program.name} has no native code of kernel {self.name}")
-        with self._translating:
+        with self._translating, seldom_collected():
             key = platform.name, level
             if key not in self._functions:
                 function = self._functions[key] = translate(platform)

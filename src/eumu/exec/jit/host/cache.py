@@ -27,6 +27,7 @@ from eumu.cache_folder import is_ours, trusted_directory
 from eumu.exec.jit.host.launch import Compiled
 from eumu.exec.jit.host.target import Loaded, Processor
 from eumu.exec.jit.interface import FaultSite, HostTarget, Module, Special
+from eumu.garbage import seldom_collected
 from eumu.ir import Function
 from eumu.ir.text import format_function
 from eumu.settings import CACHE_MB
@@ -107,7 +108,8 @@ def _make(
     """Compile; most launches find their code on disk and do without the compiler's modules."""
     from eumu.exec.jit.host.compiler import compile_text
 
-    module = _module(function, special, processor)
+    with seldom_collected():
+        module = _module(function, special, processor)
     support = (_support(text, processor) for text in module.support)
     return module, (compile_text(module.text, processor), *support)
 
