@@ -6,12 +6,13 @@ places its operands name, saturation and conversion on the way out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from eumu.errors import Unsupported
-from eumu.ir import Builder, Function, Region, Root, Terminator, Value
+from eumu.ir import Block, Builder, Function, Region, Root, Terminator, Value
+from eumu.ir.operations.lanes import bit_pattern
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import Declared
 from eumu.platforms import Platform
@@ -58,6 +59,28 @@ class InstBuilder(Builder):
         # Where 32-bit stateless addresses count from: General State Base Address, and how far from
         # it scratch space is.  None: they are in scratch space.
         self.general_state: Root | None = None
+        self._once: tuple[Block | None, dict[tuple[object, ...], Value]] = (None, {})
+
+    # ---- constants
+
+    def const(self, type: Type, value: int | float | Sequence[int], width: int = 1) -> Value:
+        """See :class:`eumu.ir.operations.lanes.LaneEmitter`; the same constant once a block."""
+        lanes: int | tuple[int, ...]
+        lanes = bit_pattern(type, value) if isinstance(value, (int, float)) else tuple(value)
+        made, key = self._made_once(), (type.name, lanes, width)
+        if key not in made:
+            made[key] = super().const(type, value, width)
+        return made[key]
+
+    def is_zero(self, value: Value) -> bool:
+        """Whether a value is known to be 0; integers only, as a float may be -0."""
+        return self._made_once().get((value.type.name, 0, value.width)) is value
+
+    def _made_once(self) -> dict[tuple[object, ...], Value]:
+        """The constants of the current block."""
+        if self._once[0] is not self.block:
+            self._once = self.block, {}
+        return self._once[1]
 
     # ---- masks
 

@@ -86,7 +86,8 @@ def _scattered(
     """The target, and each lane's byte offset: (offset + offsets[i]) * scale."""
     target = surface_target(b, surface)
     lanes = b.row_read(offsets, 0, UD, b.width)
-    lanes = b.add(lanes, b.splat(b.convert(offset, UD), b.width))
+    if not b.is_zero(offset):
+        lanes = b.add(lanes, b.splat(b.convert(offset, UD), b.width))
     if scale > 1:
         lanes = b.mul(lanes, b.const(UD, scale, b.width))
     return target, target.offsets(b, lanes)
