@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import field, fields
 from enum import Enum
-from functools import lru_cache
-from itertools import takewhile
-from typing import ClassVar
+from functools import cache, lru_cache
+from typing import Any, ClassVar, NamedTuple
 
 from eumu.errors import Place, Span
 from eumu.ir.fidelity import EXACT, Fidelity
@@ -63,8 +62,7 @@ class Root:
         return f"@{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(NamedTuple):  # not a record: it is a key wherever an operation is looked at
     """Which bytes of a root an operand touches; strides in bytes, `width` in elements.
 
     Element k lies at ``offset + (k // width) * vstride + (k % width) * hstride``.
@@ -103,6 +101,12 @@ class Region:
 Findings = Iterator[str]  # what is wrong, a sentence each
 
 
+@cache
+def _added(kind: Any, own: int) -> tuple[str, ...]:
+    """The names of the fields of a class behind those that all have."""
+    return tuple(f.name for f in fields(kind)[own:])
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
     """One operation; `inst` is the index of the instruction that it comes from.
@@ -124,7 +128,8 @@ class Op:
     @property
     def attributes(self) -> tuple[tuple[str, object], ...]:
         """What its class adds, by name."""
-        return tuple((f.name, getattr(self, f.name)) for f in fields(self)[4:])
+        kind: Any = type(self)
+        return tuple((name, getattr(self, name)) for name in _added(kind, 4))
 
     def problems(self, function: Function) -> Findings:
         """What is wrong with it beyond the words of its row, which hold."""
@@ -150,7 +155,8 @@ class Terminator:
     @property
     def attributes(self) -> tuple[tuple[str, object], ...]:
         """What its class adds, by name."""
-        return tuple((f.name, getattr(self, f.name)) for f in fields(self)[3:])
+        kind: Any = type(self)
+        return tuple((name, getattr(self, name)) for name in _added(kind, 3))
 
     def problems(self, function: Function) -> Findings:
         """What is wrong with it beyond the words of its arguments, which hold."""
@@ -227,12 +233,22 @@ class Function:
 
         A message that is exact as an instruction, as sends are, may ask for what is not.
         """
-        begun, *others = self.blocks[first:]
-        own = list(takewhile(lambda op: op.inst == inst, reversed(begun.ops)))[::-1]
-        own += [op for block in others for op in block.ops if op.inst == inst]
+        own = self._made_of(inst, first)
         fidelity = declared.on(value.type for op in own for value in op.results)
-        for op in own if fidelity == EXACT else ():
+        for op in own if fidelity.level == EXACT.level else ():
             if left_open := getattr(getattr(op, "record", None), "left_open", ""):
                 fidelity = Fidelity("approximate", left_open)
         if fidelity.level != EXACT.level:
             self.fidelity[inst] = fidelity
+
+    def _made_of(self, inst: int, first: int) -> list[Op]:
+        """The operations of an instruction, the last one in blocks from `first` on."""
+        own: list[Op] = []
+        for op in reversed(self.blocks[first].ops):
+            if op.inst != inst:
+                break
+            own.append(op)
+        own.reverse()
+        for block in self.blocks[first + 1 :]:
+            own += [op for op in block.ops if op.inst == inst]
+        return own

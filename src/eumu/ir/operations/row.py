@@ -110,6 +110,8 @@ class Emitter:
         """New values, all of one type and width."""
         first = self._count
         self._count += count
+        if count == 1:
+            return (Value(first, type, width),)
         return tuple(Value(k, type, width) for k in range(first, self._count))
 
     def append(self, op: Op) -> tuple[Value, ...]:

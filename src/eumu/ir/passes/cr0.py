@@ -189,7 +189,7 @@ def entry_states(function: Function) -> dict[int, Cr0State]:
 def _prologue_only(function: Function) -> bool:
     """The common case: only block 0 writes %cr0, and it runs once."""
     count = len(function.blocks)
-    if any(_writes(op) for block in function.blocks[1:] for op in block.ops):
+    if any(moves_cr0(op) for block in function.blocks[1:] for op in block.ops):
         return False
     return not any(0 in _own_targets(function, index) for index in range(count))
 
@@ -290,7 +290,7 @@ def _check_subroutines(
 ) -> None:
     """A subroutine must leave %cr0 as it found it."""
     for entry, blocks in _procedures(function).items():
-        if entry == 0 or not any(_writes(op) for b in blocks for op in function.blocks[b].ops):
+        if entry == 0 or not any(moves_cr0(op) for b in blocks for op in function.blocks[b].ops):
             continue
         for index in sorted(blocks & exits.keys()):
             end = function.blocks[index].end
@@ -304,5 +304,6 @@ def _check_subroutines(
                 raise Unsupported("a subroutine that changes %cr0", span=span)
 
 
-def _writes(op: Op) -> bool:
+def moves_cr0(op: Op) -> bool:
+    """Whether an operation writes to %cr0."""
     return isinstance(op, Write) and op.root.name == NAME

@@ -13,7 +13,7 @@ from dataclasses import replace
 from eumu.errors import Unsupported
 from eumu.ir.function import Block, Function, Op, Value
 from eumu.ir.operations.arithmetic import Rounded, Rounding
-from eumu.ir.passes.cr0 import START, Tracker, entry_states, stays_together
+from eumu.ir.passes.cr0 import START, Tracker, entry_states, moves_cr0, stays_together
 from eumu.types import DF, HF, F, Type
 
 KEEP_DENORMALS: dict[Type, int] = {DF: 1 << 6, F: 1 << 7, HF: 1 << 10}
@@ -57,7 +57,7 @@ def _first_free(function: Function) -> Iterator[int]:
 
 
 class _Rewriter:
-    """Rewrites one block, with %cr0 as it enters."""
+    """Rewrites one block, with %cr0 as it enters, which is followed where it changes."""
 
     def __init__(self, function: Function, fresh: Iterator[int], tracker: Tracker) -> None:
         self._function, self._fresh, self._tracker = function, fresh, tracker
@@ -65,9 +65,14 @@ class _Rewriter:
         self._ops: list[Op] = []
 
     def block(self, block: Block) -> Block:
+        follows = any(moves_cr0(op) or _asks_for_kept(op) for op in block.ops)
         for op in block.ops:
-            self._rewrite(op)
-            self._tracker.step(op)
+            if op.name in _FLUSHES or isinstance(op, Rounded):
+                self._rewrite(op)
+            else:
+                self._ops.append(op)
+            if follows:
+                self._tracker.step(op)
         return Block(block.label, self._ops, block.end)
 
     def _rewrite(self, op: Op) -> None:
@@ -111,3 +116,7 @@ class _Rewriter:
             span = spans[op.inst] if 0 <= op.inst < len(spans) else None
             raise Unsupported("float arithmetic where %cr0 is not a known constant", span=span)
         return cr0
+
+
+def _asks_for_kept(op: Op) -> bool:
+    return isinstance(op, Rounded) and op.rounding is Rounding.KEPT

@@ -443,7 +443,7 @@ class _LiveRanges:
         if place not in self.range_of:  # nothing reaches it
             return op
         number = self._range(place)
-        moved = replace(op.region, offset=op.region.offset - self.base[number])
+        moved = op.region._replace(offset=op.region.offset - self.base[number])
         return replace(op, root=roots[number], region=moved)
 
 

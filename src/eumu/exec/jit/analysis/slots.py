@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.llvm.lanes import Shape
@@ -11,8 +12,7 @@ from eumu.ir.operations.state import OnRegion
 from eumu.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):  # not a record: what is known is looked up by it, for each operation
     """Elements of a root that were written together; byte offsets in lane order."""
 
     root: str

@@ -18,13 +18,15 @@ def emitter_of(op: Op) -> Emit:
     """The function that emits a lane-wise operation on `width` lanes."""
     if op.name in SHAPE_OPS:
         return SHAPE_OPS[op.name]
-    types = [v.type for v in (*op.args, *op.results)]
-    floating = any(t.is_float for t in types)
-    table: Mapping[str, Emit] = FLOAT_OPS if floating else INTEGER_OPS
     if op.name == "select":
         return _select
+    table: Mapping[str, Emit] = INTEGER_OPS
+    for value in (*op.args, *op.results):
+        if value.type.is_float:
+            table = FLOAT_OPS
     if op.name not in table:
-        raise Unsupported(f"IR operation {op.name} on {types[0]} in the fast engine")
+        kind = (*op.args, *op.results)[0].type
+        raise Unsupported(f"IR operation {op.name} on {kind} in the fast engine")
     return table[op.name]
 
 
