@@ -405,7 +405,7 @@ def test_a_long_function_is_not_compiled_twice_and_not_inlined() -> None:
     def steps(count: int) -> str:
         return HEAD + "    mul (M1, 16) X(0,0)<1> X(0,0)<1;1,0> 0x9e3779b1:ud\n" * count + TAIL
 
-    short, long = text_of(steps(50)), text_of(steps(800))
+    short, long = text_of(steps(50)), text_of(steps(1600))
     assert "@speculative(" in short
     assert "@speculative(" not in long
     (head,) = (line for line in long.splitlines() if line.startswith("define internal i32 @thread"))

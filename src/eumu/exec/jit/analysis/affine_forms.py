@@ -35,7 +35,9 @@ def know(
 ) -> KnownValue:
     """What is known of the (first) result of an operation; updates the slots that it writes."""
     if not op.results:
-        if isinstance(op, Write):
+        if isinstance(op, Write) and facts.is_long:
+            pass  # what is read is not known
+        elif isinstance(op, Write):
             _write(op, args, state)
         elif isinstance(op, WriteFlag):
             write_flag(op, args, state)
@@ -62,6 +64,8 @@ def know(
         return KnownValue(Shape(1, (0,) * result.width, bound=bound), (bits,) * result.width)
     if result.width == 1:
         return KnownValue(SCALAR)
+    if facts.is_long:
+        return KnownValue()
     if op.name == "load":
         return KnownValue(loaded(args))
     return KnownValue(near(_shape(op, args, state), result.type.bits))

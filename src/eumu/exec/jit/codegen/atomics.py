@@ -54,7 +54,7 @@ def _slow(k: KernelLowering, op: Atomic, access: CompiledAccess, function: str, 
     zero = "0" if width * (count + 1) == 1 else "zeroinitializer"
     e.do(f"store {block} {zero}, ptr {data}, align 8")
     for n, argument in enumerate(op.data, 1):
-        place = e.op(f"getelementptr i8, ptr {data}, i64 {n * width * type.size}")
+        place = e.byte(data, n * width * type.size)
         e.do(f"store {vector} {k.vector(argument)}, ptr {place}, align 1")
     slow_call(k, access, function, data, type.size)
     return e.op(f"load {vector}, ptr {data}, align 1")

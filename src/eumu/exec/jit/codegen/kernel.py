@@ -249,14 +249,15 @@ class KernelLowering:
             lanes.possible = result.possible
 
     def _slot_of(self, op: Op, state: BlockState) -> tuple[Slot, int] | None:
-        if not isinstance(op, Read) or op.result.width == 1:
+        if not isinstance(op, Read) or op.result.width == 1 or not state.roots():
             return None
         return find(state, Slot.of(op))
 
     def _likely(self, op: Op, form: KnownValue) -> tuple[Slot, int] | None:
         """The slot whose affine form a register is likely to have, if nothing is certain."""
         if isinstance(op, Write):
-            self.likely.kill(Slot.of(op))
+            if self.likely.roots():
+                self.likely.kill(Slot.of(op))
         elif op.name == "write_indirect":
             self.likely.forget(self.facts.blocked)
         elif form.shape is None and op.result.width == self.width and op.result.type.size >= 4:

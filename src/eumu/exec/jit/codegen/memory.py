@@ -189,7 +189,7 @@ def _called(
     """`count` vectors of the first lanes, that a function loads."""
     e, vector, pitch = k.e, lane_type(type, own), access.address.width * type.size
     data = _slow_load(k, access, total, type, count)
-    places = [e.op(f"getelementptr i8, ptr {data}, i64 {v * pitch}") for v in range(count)]
+    places = [e.byte(data, v * pitch) for v in range(count)]
     return [e.op(f"load {vector}, ptr {place}, align 1") for place in places]
 
 
@@ -370,7 +370,7 @@ def _load_group(
     units = (high - low + size) // type.size
     regular = all(o % type.size == 0 for o in shape.offsets)
     if regular and units <= COVER * lanes * count:
-        start = e.op(f"getelementptr i8, ptr {origin}, i64 {low}") if low else origin
+        start = e.byte(origin, low)
         whole = e.op(f"load {vector_of(scalar, units)}, ptr {start}, align 1")
         return [
             e.shuffle(whole, scalar, units, [place // type.size for place, _ in row])
@@ -387,5 +387,5 @@ def _load_group(
 
 
 def _element(e: Emitter, origin: str, scalar: str, offset: int) -> str:
-    place = e.op(f"getelementptr i8, ptr {origin}, i64 {offset}") if offset else origin
+    place = e.byte(origin, offset)
     return e.op(f"load {scalar}, ptr {place}, align 1")

@@ -108,7 +108,7 @@ def _slow_store(
     function = need_slow(k, access, name, body, type.bits, element)
     block = k.scratchpad("data", vector_of(int_type(type, 1), width * count))
     for v, vector in enumerate(vectors):
-        place = e.op(f"getelementptr i8, ptr {block}, i64 {v * width * type.size}")
+        place = e.byte(block, v * width * type.size)
         e.do(f"store {lane_type(type, width)} {vector}, ptr {place}, align 1")
     slow_call(k, access, function, block, total)
 

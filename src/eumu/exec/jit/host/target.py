@@ -190,8 +190,8 @@ def _optimise(module: Any, machine: Any, effort: Effort) -> None:
     if effort is not Effort.QUICK:
         last.add_dead_store_elimination_pass()
         last.add_instruction_combine_pass()
-    last.add_aggressive_dce_pass()
-    last.add_simplify_cfg_pass()
+        last.add_aggressive_dce_pass()
+        last.add_simplify_cfg_pass()
     for function in module.functions:
         if not function.is_declaration:
             first.run(function, builder)

@@ -131,6 +131,10 @@ class Emitter:
         self.lines.append(f"  {name} = {text}")
         return name
 
+    def byte(self, base: str, offset: int) -> str:
+        """The address so many bytes behind another one."""
+        return self.op(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
+
     def once(self, type: str, text: str) -> str:
         """The same for a value that is the same in all threads of a run."""
         if text not in self._made:
