@@ -142,3 +142,15 @@ def test_key_depends_on_code_specialisation_and_processor() -> None:
     assert base == cache.key_of(grid(1).function, specialise(grid(1)), host())
     assert base != cache.key_of(two.function, specialise(two), host())
     assert base != cache.key_of(one.function, specialise(one), other)
+
+
+def test_the_same_code_by_another_name_is_found(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver's own kernels have no names but the addresses where a process has them."""
+    first, other = grid(), grid()
+    wanted = run(first)
+    other.function.name = "code_5ff54298b000"
+    assert first.function.name != other.function.name
+    forbid_compiling(monkeypatch)
+    assert run(other) == wanted

@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -72,11 +72,14 @@ _WRITTEN: list[tuple[Function, str]] = []  # the function whose text was asked f
 
 
 def _text_of(function: Function) -> str:
-    """A function's text: who looks for its code mostly does so for more than one processor."""
+    """A function's text, whatever it is called: code without a name has one by its address.
+
+    Who looks for its code mostly does so for more than one processor.
+    """
     for written, text in _WRITTEN:
         if written is function:
             return text
-    text = format_function(function)
+    text = format_function(replace(function, name=""))
     _WRITTEN[:] = [(function, text)]
     return text
 
