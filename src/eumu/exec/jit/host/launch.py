@@ -31,6 +31,7 @@ from eumu.records import dataclass
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
 _AGAIN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_NO, _YES = ctypes.c_int64(0), ctypes.c_int64(1)  # ctypes takes such objects as they are
 _TABLES = slice(4 * TABLE_DWORDS.start, 4 * TABLE_DWORDS.stop)  # in bytes
 _NEVER = (1 << 63) - 1
 _CHUNKS_A_WORKER = 32
@@ -132,6 +133,7 @@ class Worker:
         self.context = np.zeros(Context.SITES + SITE_WORDS * len(compiled.module.sites), np.uint64)
         self.words = self.context.data  # the same, quicker to read
         self.address: int = _address(self.context)
+        self.pointer = ctypes.c_void_p(self.address)
         self.set(
             SLM=_address(self.slm),
             SLM_SIZE=grid.slm_bytes,
@@ -187,6 +189,7 @@ class Launch:
     ) -> None:
         grid, host = admitted.grid, admitted.host
         self.compiled, self.groups, self.row = compiled, grid.groups, row
+        self._count = ctypes.c_int64(self.groups)
         self._data = grid.payload.cross_thread
         self.starts, self.ends = admitted.readable
         self.writable = admitted.writable
@@ -357,7 +360,8 @@ class Launch:
             self._take_numbers(payload.cross_thread, worker)
         words[0], words[1], words[2] = _NEVER, 0, 0
         stop.attach(self.stop)
-        counted: int = self.compiled.again(worker.address, self.groups, get_ident() == MAIN[0])
+        is_main = _YES if get_ident() == MAIN[0] else _NO
+        counted: int = self.compiled.again(worker.pointer, self._count, is_main)
         return counted
 
     def _take_numbers(self, data: bytes, worker: Worker) -> None:
