@@ -271,6 +271,7 @@ def masked(args: Sequence[KnownValue]) -> tuple[int, int] | None:
     return None
 
 
+SUMMED_BITS = 32  # sums of such numbers and distances of lanes are exact in 64 bits
 LEAST_KEPT = 12  # low bits that a mask must keep for an address to be expected to fit
 
 

@@ -11,6 +11,7 @@ from eumu.exec.jit.llvm.emit import Emitter, scalar_type, signed
 from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape, moved, split
 from eumu.ir import Op
 from eumu.ir.operations.lanes import Shuffle
+from eumu.types import Type
 
 
 def scalars_of(
@@ -100,6 +101,25 @@ def _fits(
             none = e.op(f"icmp eq {scalar} {high}, 0")
             sure = none if sure == "true" else e.op(f"and i1 {sure}, {none}")
     return sure
+
+
+def all_hold(e: Emitter, type: Type, shape: Shape, head: str, relation: str, other: str) -> str:
+    """Whether all lanes of a group are less than a number, or what else the relation says.
+
+    Numbers have at most `SUMMED_BITS`.  A lane beyond the largest one is the smallest one again:
+    what is asked of one extreme lane says that none is beyond that end of the numbers, and the
+    other end is asked for.
+    """
+    low, high = min(shape.offsets), max(shape.offsets)
+    kind, extend = scalar_type(type), "sext" if type.is_signed else "zext"
+    first, limit = (e.op(f"{extend} {kind} {x} to i64") for x in (head, other))
+    lowest, highest = (e.op(f"add nsw i64 {first}, {o}") if o else first for o in (low, high))
+    if relation in ("lt", "le"):
+        extreme, inside, rest = highest, f"sge i64 {lowest}, {type.minimum}", low
+    else:
+        extreme, inside, rest = lowest, f"sle i64 {highest}, {type.maximum}", high
+    holds = e.op(f"icmp s{relation} i64 {extreme}, {limit}")
+    return e.op(f"and i1 {e.op(f'icmp {inside}')}, {holds}") if rest else holds
 
 
 def _shuffled(e: Emitter, op: Shuffle, shape: Shape, x: Lanes) -> AffineForm:

@@ -9,6 +9,7 @@ complete version, from the beginning.
 from __future__ import annotations
 
 from eumu.exec.jit.analysis.flow import Flow, is_call
+from eumu.exec.jit.codegen import one_way
 from eumu.exec.jit.codegen.kernel import PASSING, Place
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.llvm.functions import MOSTLY, FunctionBuilder, Number
@@ -127,7 +128,20 @@ class SpeculativeEnds(Ends):
         if then == other:
             self.go(block, then, frozenset())
             return
-        self._one_way(block, end.args[0], end.offset, (f"%b{then}", f"%b{other}"))
+        ways = f"%b{then}", f"%b{other}"
+        self._all_to_next(block, end, ways)
+        self._one_way(block, end.args[0], end.offset, ways)
+
+    def _all_to_next(self, block: int, end: Diverge, ways: tuple[str, str]) -> None:
+        """Go to the next of the two ways if scalars say that all lanes do."""
+        mask, then = end.args[0], end.targets[0] == min(end.targets)
+        if end.offset or mask.width < self.k.width or self.k.lanes(mask).full:
+            return
+        every = one_way.every(self.k, block, mask, then)
+        if every is not None:
+            some = self.e.name("some")
+            self.e.do(f"br i1 {every}, label {ways[not then]}, label %{some}, !prof !1")
+            self.e.label(some)
 
     def _ret(self, block: int, end: Ret) -> None:
         ways = ("%finished", f"%b{end.targets[0]}" if end.targets else "%finished")
