@@ -247,6 +247,8 @@ def _linear(op: Op, args: Sequence[KnownValue], shapes: Sequence[Shape]) -> Shap
         return merged(split_shapes, scaled, top if top is not None and top <= limit else None)
     if op.name == "and":
         return _kept(op, args, split_shapes)
+    if op.name in ("min", "max"):
+        return _clamped(op, split_shapes)
     if isinstance(op, Convert):
         return _converted(op, first)
     return None
@@ -287,6 +289,14 @@ def _kept(op: Op, args: Sequence[KnownValue], shapes: Sequence[Shape]) -> Shape 
     if max(shape.offsets) - min(shape.offsets) >= 1 << (room - 1):
         return None
     return replace(shape, certain=shape.certain and fits)
+
+
+def _clamped(op: Op, shapes: Sequence[Shape]) -> Shape | None:
+    """Lanes that are clamped to a number: mostly none is beyond it."""
+    if op.result.type.bits > SUMMED_BITS or [s.uniform for s in shapes].count(False) != 1:
+        return None
+    offsets = next(s.offsets for s in shapes if not s.uniform)
+    return replace(merged(shapes, offsets, None), certain=False)
 
 
 def _factor(op: Op, args: Sequence[KnownValue]) -> tuple[int, int] | None:

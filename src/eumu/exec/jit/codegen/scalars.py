@@ -38,6 +38,8 @@ def scalars_of(
         sure = _extends(e, op, args[0], columns[0], heads, sure)
     if op.name == "and" and not shape.certain and not shape.uniform:
         sure = _fits(e, op, shape, columns, forms, sure)
+    if op.name in ("min", "max") and not shape.uniform:
+        sure = _within(e, op, shape, columns, forms, sure)
     return AffineForm(shape, heads, sure)
 
 
@@ -100,6 +102,24 @@ def _fits(
             high = e.op(f"lshr {scalar} {lane}, {room}")
             none = e.op(f"icmp eq {scalar} {high}, 0")
             sure = none if sure == "true" else e.op(f"and i1 {sure}, {none}")
+    return sure
+
+
+def _within(
+    e: Emitter,
+    op: Op,
+    shape: Shape,
+    columns: list[list[str]],
+    forms: Sequence[KnownValue],
+    sure: str,
+) -> str:
+    """Whether no lane is beyond the number that lanes are clamped to."""
+    first = forms[0].shape
+    lanes, limits = columns if first is not None and not first.uniform else columns[::-1]
+    relation = "le" if op.name == "min" else "ge"
+    for lane, limit in zip(lanes, limits, strict=True):
+        within = all_hold(e, op.results[0].type, shape, lane, relation, limit)
+        sure = within if sure == "true" else e.op(f"and i1 {sure}, {within}")
     return sure
 
 
