@@ -17,7 +17,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("records",),
     ("findings",),
     ("errors",),
-    ("types", "addresses", "settings", "writing", "garbage"),
+    ("types", "addresses", "settings", "writing", "garbage", "processes"),
     ("cache_folder",),
     ("cc",),
     ("platforms",),

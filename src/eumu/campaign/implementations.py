@@ -7,6 +7,7 @@ implementation that crashes or does not end takes no more than this process with
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from base64 import b64decode, b64encode
@@ -15,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from eumu import processes
 from eumu.fuzz.opencl.kernels import RandomKernel, source
 
 OPTIONS: Final = "-w"
@@ -34,8 +36,13 @@ def ask(kernels: Sequence[RandomKernel], limit: float) -> dict[str, dict[str, st
     text = json.dumps([_described(k) for k in kernels])
     command = (sys.executable, "-m", "eumu.campaign.implementations")
     try:
-        done = subprocess.run(
-            command, input=text, capture_output=True, encoding="utf-8", timeout=limit, check=False
+        done = processes.run(
+            command,
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=limit,
+            processors=os.cpu_count() or 1,
         )
     except subprocess.TimeoutExpired as late:
         lines = (late.stdout or b"").decode().splitlines()

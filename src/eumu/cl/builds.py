@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from eumu import processes
 from eumu.cl import parts as linking
 from eumu.cl.facts import absent_features
 from eumu.cl.parts import LinkerInput
@@ -241,9 +242,7 @@ def _run(
 
 def _call(command: list[str], folder: Path) -> str:
     try:
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, timeout=_SECONDS, check=False
-        )
+        done = processes.run(command, cwd=folder, capture_output=True, timeout=_SECONDS)
     except subprocess.TimeoutExpired:
         raise BuildError(f"{command[1]} did not end within {_SECONDS:g} s") from None
     except OSError as error:

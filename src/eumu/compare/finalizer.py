@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from typing import Final
 
-from eumu import native
+from eumu import native, processes
 from eumu.errors import BuildError, ToolMissing
 from eumu.native import Program
 from eumu.platforms import Platform, platform
@@ -107,9 +107,7 @@ class _Job:
             (folder / name).write_bytes(data)
             command = (self.tool, name, *self.command)
             try:
-                done = subprocess.run(
-                    command, cwd=folder, capture_output=True, timeout=self.timeout, check=False
-                )
+                done = processes.run(command, cwd=folder, capture_output=True, timeout=self.timeout)
             except subprocess.TimeoutExpired:
                 return Refusal(f"no end after {self.timeout:g} s", died=True)
             said = (done.stdout + done.stderr).decode("utf-8", "replace")

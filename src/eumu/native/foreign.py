@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from typing import Final
 
+from eumu import processes
 from eumu.errors import ToolMissing
 from eumu.platforms import Platform
 from eumu.settings import IGA64
@@ -63,12 +64,11 @@ def _run(tool: str, code: bytes, device: Platform) -> str | None:
         path = work / "code.krn"
         path.write_bytes(code)
         try:
-            done = subprocess.run(
+            done = processes.run(
                 (tool, "-d", f"-p={device.iga}", str(path)),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_SECONDS,
-                check=False,
             )
         except (OSError, subprocess.TimeoutExpired):
             return None

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from eumu import processes
 from eumu.errors import BuildError, ToolMissing
 from eumu.platforms import ALIASES, PLATFORMS, Platform
 from eumu.records import dataclass
@@ -169,15 +170,14 @@ def _version(path: str) -> str:
 def _ask(path: str, *words: str, directory: Path | None = None) -> str:
     """What a compiler prints; nothing if it cannot be started."""
     try:
-        done = subprocess.run(
+        done = processes.run(
             (path, *words),
             cwd=directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=_SECONDS,
-            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.decode("utf-8", "replace")
+    return str(done.stdout, "utf-8", "replace")

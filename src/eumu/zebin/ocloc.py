@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from eumu import platforms
+from eumu import platforms, processes
 from eumu.errors import BuildError, Diagnostic, EumuError, Severity, Source, ToolMissing
 from eumu.records import dataclass
 from eumu.writing import work_folder
@@ -290,7 +290,7 @@ class _Build:
             environment |= {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": "native"}
         environment |= dict(self.switches)
         try:
-            done = subprocess.run(
+            done = processes.run(
                 command,
                 cwd=directory,
                 env=environment,
@@ -298,7 +298,6 @@ class _Build:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 timeout=self.timeout,
-                check=False,
             )
         except subprocess.TimeoutExpired:
             raise BuildError(f"ocloc did not finish within {self.timeout:g} s") from None
