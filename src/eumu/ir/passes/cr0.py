@@ -74,7 +74,8 @@ class Tracker:
                 self._write(op)
                 return
             self._keep(op)
-        elif op.name in _CLOBBER:
+            return
+        if op.name in _CLOBBER:
             self.copies.clear()
         result = self._result(op)
         if result is not None:
@@ -85,13 +86,15 @@ class Tracker:
     def _keep(self, op: Write) -> None:
         """A write to a register: it ends copies, or makes one."""
         x, mask = op.args
+        is_one = x.width == 1 and x.type.size == _DWORD and x.id in self.derived
+        if not (is_one or self.copies):
+            return
         root, offsets = op.root.name, op.offsets
         if self.copies and offsets:
             low, high = min(offsets) - _DWORD, max(offsets) + x.type.size
             gone = [k for k in self.copies if k[0] == root and low < k[1] < high]
             for key in gone:
                 del self.copies[key]
-        is_one = x.width == 1 and x.type.size == _DWORD and x.id in self.derived
         if is_one and self.values.get(mask.id):
             self.copies[root, offsets[0]] = self.values[x.id]
 
@@ -101,12 +104,17 @@ class Tracker:
         if op.name == "exec_mask" and self.every_lane:
             return 1
         if isinstance(op, Read):
-            return self._read(op, set(op.offsets))
-        if op.name not in _EVALUATE or any(x.id not in self.values for x in op.args):
+            is_of_interest = op.root.name == NAME or self.copies
+            return self._read(op, set(op.offsets)) if is_of_interest else None
+        if op.name not in _EVALUATE:
             return None
+        values = self.values
+        for x in op.args:
+            if x.id not in values:
+                return None
         if op.args[0].type.size != op.result.type.size and op.args[0].type.is_signed:
             return None
-        return _EVALUATE[op.name](*(self.values[x.id] for x in op.args))
+        return _EVALUATE[op.name](*(values[x.id] for x in op.args))
 
     def _read(self, op: Read, places: set[int]) -> Known:
         if len(places) != 1:
