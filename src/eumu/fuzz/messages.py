@@ -8,6 +8,7 @@ integers stay apart, as the bits of a NaN are nobody's business.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from eumu.fuzz.operands import COPIES, PREDICATE_COUNT
@@ -133,8 +134,17 @@ class Messages:
         lanes, exec = self._exec(1, 2, 4, 8)
         lines = self._addresses(lanes, 8, floats)
         x, y, old = self._atomic_operands(name, bits == ".64")
+        load = f"svm_gather.{8 if bits else 4}.1 {exec} ADR.0"
+        lines += self._expected(LEGACY_ATOMICS[name].sources, load, x, y)
         order = f"{old} {x} {y}"
         return [*lines, f"{self._guard()}svm_atomic.{name}{bits} {exec} ADR.0 {order}"]
+
+    def _expected(self, sources: Sequence[int], load: str, x: str, y: str) -> list[str]:
+        """Lets the operand that is compared with memory be what is there, mostly: numbers made at
+        random are never equal to it, and then an exchange that goes wrong leaves no trace."""
+        if len(sources) < 2 or self.random.random() < 0.4:
+            return []
+        return [f"{load} {(x, y)[sources[0]]}"]
 
     def _atomic_operands(self, name: str, wide: bool) -> tuple[str, str, str]:
         used = LEGACY_ATOMICS[name].sources
@@ -203,6 +213,8 @@ class Messages:
         x, y, old = self._atomic_operands(name, wide=False)
         message = f"dword_atomic.{name} {exec} {surface} OFF.0 {x} {y} {old}"
         lines = self._offsets(lanes, 4, floats, surface=surface)
+        load = f"gather_scaled.4 {exec} {surface} 0x0:ud OFF.0"
+        lines += self._expected(LEGACY_ATOMICS[name].sources, load, x, y)
         return [*lines, self._guard() + message]
 
     def short_atomic(self) -> list[str]:
@@ -308,6 +320,9 @@ class Messages:
         y = self._data(type) if len(used) > 1 else "%null"
         old = self.random.choice((self._data(type), "%null"))
         size, shape = ("a64" if "ADR" in address else "a32"), "d64" if wide else "d32"
+        if len(used) > 1 and self.random.random() < 0.6:  # as in `_expected`
+            data = (x, y)[used[0]]
+            lines.append(f"lsc_load.{sfid} {exec} {data}:{shape} {address}]:{size}")
         message = f"lsc_atomic_{name}.{sfid} {exec} {old}:{shape} {address}]:{size} {x} {y}"
         return [*lines, self._guard() + message]
 
