@@ -139,12 +139,26 @@ def test_a_loop_begins_with_code_that_is_quickly_made(
     monkeypatch.setattr("eumu.exec.tiered._LONG_S", 1000)
     device, fast, hasty, tiered = loops
     reducing = kernel("reduce")
+    for _ in range(3):
+        reduce(device, reducing)
+    assert tiered._compiler.submit(len, fast._kernels).result() == 0  # it has run for a moment
+    assert (fast.begun, hasty.begun) == ([], [0, 0, 0])
+
+
+def test_many_short_launches_are_worth_the_best_code(
+    loops: tuple[eumu.Device, Told, Told, Tiered], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eumu.exec.tiered._LONG_S", 1000)
+    device, fast, hasty, tiered = loops
+    reducing = kernel("reduce")
     reduce(device, reducing)
-    assert tiered._compiler.submit(len, fast._kernels).result() == 0  # it may not come again
-    reduce(device, reducing)
+    (seen,) = tiered._seen.values()
+    assert 0 < seen.seconds < 1000
+    seen.seconds = 1000
+    reduce(device, reducing)  # the best code may take it over
     assert tiered._compiler.submit(len, fast._kernels).result() == 1
     reduce(device, reducing)
-    assert (fast.begun, hasty.begun) == ([0], [0, 0])
+    assert fast.begun[-1] == 0 and hasty.begun == [0, 0]
 
 
 def test_a_long_launch_is_taken_over(

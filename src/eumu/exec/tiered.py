@@ -1,15 +1,16 @@
 """First launches: a new kernel begins before its fast code is made.
 
 What has no loop and few threads begins on the interpreter; other kernels begin with code that is
-made in a third of the time and runs slower.  Code that is worth its time is made on another thread
-when a kernel comes again, or runs for long: then the groups that have not begun are run by it.  All
-of them give the same results.
+made in a third of the time and runs slower.  The best code is made on another thread when a kernel
+has run for so long, in one launch or in many, that it is worth its time: most kernels never do.  It
+runs the groups of a long launch that have not begun.  All of them give the same results.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -31,20 +32,22 @@ if TYPE_CHECKING:
 _MOST_THREADS: Final = 512
 _MOST_SEEN: Final = 256
 _MOST_OPERATIONS: Final = 3000  # of a function: the interpreter takes about 10 µs for each
-_LONG_S: Final = 0.05  # a launch that runs so long is worth its own code
+_LONG_S: Final = 0.05  # a kernel that has run so long is worth the best code
 
 
 @dataclass(slots=True)
 class _Seen:
     """A function, which is kept so that its identity stays its own, and what is made of it.
 
-    `asked` has a future for each code that is made on the other thread: whether it is quickly made,
-    and what it depends on besides the function.
+    `seconds` are those of its launches by code that is quickly made.  `asked` has a future for each
+    code that is made on the other thread: whether it is quickly made, and what it depends on
+    besides the function.
     """
 
     function: Function
     short: bool
     launches: int = 0
+    seconds: float = 0.0
     asked: dict[tuple[bool, Special], Future[Any]] = field(default_factory=dict)
 
 
@@ -85,7 +88,7 @@ class Tiered:
         try:
             return self._begin(seen, grid, host, snapshot, stop)
         finally:
-            if seen.launches > 1:
+            if seen.seconds >= _LONG_S:
                 self._make(seen, grid, self._jit)
 
     def _is_quicker(self, seen: _Seen, grid: Grid) -> bool:
@@ -112,10 +115,12 @@ class Tiered:
     ) -> RunStats:
         """Run a grid by code that is quickly made; what is left of it after a while by the best."""
         self._hasty.compile(grid)
+        begun = time.perf_counter()  # the watch takes time, too
         own = Preemption(groups=None if stop is None else stop.groups)
         if stop is not None:
             stop.attach(own.stop)
-        watch = threading.Timer(_LONG_S, self._make, (seen, grid, self._jit, own.stop))
+        patience = max(_LONG_S - seen.seconds, 0)
+        watch = threading.Timer(patience, self._make, (seen, grid, self._jit, own.stop))
         with contextlib.suppress(RuntimeError):  # the system has no thread: it goes on as it began
             watch.start()
         try:
@@ -132,6 +137,7 @@ class Tiered:
         finally:
             watch.cancel()
             own.attach(None)
+            seen.seconds += time.perf_counter() - begun
 
     def _make(
         self, seen: _Seen, grid: Grid, jit: Jit, then: Callable[[], object] | None = None
