@@ -263,6 +263,8 @@ def store(
         vector = lane_type(t, width)
         value = e.op(f"select {vector_of('i1', width)} {mask}, {vector} {value}, {vector} {old}")
     if root.name in registers.memory:
+        if mask is not None:
+            value = e.op(f"freeze {lane_type(t, width)} {value}")
         _store_bytes(e, registers, root, offsets, t, value)
         return
     part = registers.part(root, min(offsets))
