@@ -11,9 +11,16 @@ import pytest
 
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
+from eumu.exec.jit.analysis.affine_forms import know
+from eumu.exec.jit.analysis.flow import analyse
+from eumu.exec.jit.analysis.slots import BlockState, Facts, KnownValue, Slot
 from eumu.exec.jit.driver import blocks, module
+from eumu.exec.jit.llvm.lanes import Shape
 from eumu.fuzz.hostile import Memory, build, difference, grids
 from eumu.fuzz.machine import differences
+from eumu.ir import Block, Builder, Function, Region, Root, RootKind
+from eumu.ir.operations.ends import Ret
+from eumu.types import BOOL, UD
 from exec import test_abreast, test_waiting
 from exec.launching import on_memory
 from random_kernels.run import NEWER, bundle
@@ -75,3 +82,20 @@ def test_a_version_of_some_blocks() -> None:
 def test_both() -> None:
     for host in on_memory(test_waiting.lock_kernel(True), [np.zeros(2, np.uint32)], fuel=1 << 24):
         assert host.read(0).tolist() == [0, sum(range(1, 17))]
+
+
+def test_what_is_written_is_no_longer_known() -> None:
+    """The payload begins with numbers that are known, which a function may write over."""
+    function, root = Function("long", 16, 32), Root("r0", RootKind.GRF, 32)
+    b = Builder(function)
+    b.block = Block("first")
+    function.blocks.append(b.block)
+    number, every = b.const(UD, 5), b.const(BOOL, 1)
+    b.write_root(root, Region.scalar(8), number, every)
+    write = b.block.ops[-1]
+    b.terminate(Ret((b.const(BOOL, 1, 16),), (0,), offset=0))
+    facts = Facts(analyse(function, lambda *_: True), 16, True, {}, is_long=True)
+    state = BlockState({Slot("r0", (n,), 4): Shape(1, (0,), constant=7) for n in (4, 8)})
+    know(write, [KnownValue(bits=(5,)), KnownValue(bits=(1,), full=True)], state, 0, facts)
+    assert state.get(Slot("r0", (8,), 4)) is None
+    assert state.get(Slot("r0", (4,), 4)) is not None

@@ -35,10 +35,10 @@ def know(
 ) -> KnownValue:
     """What is known of the (first) result of an operation; updates the slots that it writes."""
     if not op.results:
-        if isinstance(op, Write) and facts.is_long:
-            pass  # what is read is not known
-        elif isinstance(op, Write):
+        if isinstance(op, Write) and not facts.is_long:
             _write(op, args, state)
+        elif isinstance(op, Write) and state.roots():  # of the payload
+            state.kill(Slot.of(op))
         elif isinstance(op, WriteFlag):
             write_flag(op, args, state)
         elif isinstance(op, WriteIndirect):
