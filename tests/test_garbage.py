@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from threading import Barrier, Thread
 
@@ -58,3 +59,27 @@ def test_what_the_program_sets_meanwhile_stays() -> None:
     with seldom_collected():
         gc.set_threshold(1234)
     assert gc.get_threshold()[0] == 1234
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_child_has_nobody_inside(threshold: int) -> None:
+    entered, leave = Barrier(2), Barrier(2)
+
+    def inside() -> None:
+        with seldom_collected():
+            entered.wait(60)
+            leave.wait(60)
+
+    other = Thread(target=inside)
+    other.start()
+    entered.wait(60)
+    child = os.fork()
+    if not child:
+        before = gc.get_threshold()[0]
+        with seldom_collected():
+            within = gc.get_threshold()[0]
+        told = (before, within, gc.get_threshold()[0])
+        os._exit(0 if told == (threshold, SELDOM, threshold) else 1)
+    leave.wait(60)
+    other.join(60)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

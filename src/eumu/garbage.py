@@ -7,6 +7,7 @@ of the time that a kernel takes from its text to its code.
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -36,3 +37,16 @@ def seldom_collected() -> Iterator[None]:
             _inside -= 1
             if not _inside and 0 < _usual < SELDOM and gc.get_threshold()[0] == SELDOM:
                 gc.set_threshold(_usual)
+
+
+def _forked() -> None:
+    """In a child, which has no other threads: none of them has the lock, or is inside."""
+    global _LOCK, _inside
+    _LOCK = Lock()
+    if _inside and gc.get_threshold()[0] == SELDOM:
+        gc.set_threshold(_usual)
+    _inside = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
