@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from eumu.zebin.ze_info import (
     PerThreadMemoryBuffer,
     PerThreadPayloadArgument,
 )
+from limits import within
 
 DATA = Path(__file__).with_name("data")
 TEXTS = {d: (DATA / f"arguments.{d}.ze_info").read_text() for d in ("skl", "pvc")}
@@ -260,7 +260,5 @@ def test_a_kernel_twice() -> None:
     lambda: "? " * 50_000,
 ])  # fmt: skip
 def test_hostile_texts_end_quickly(hostile: Callable[[], str]) -> None:
-    start = time.process_time()
-    with pytest.raises(FormatError):
+    with within(5), pytest.raises(FormatError):
         ze_info.parse(hostile(), "k.bin")
-    assert time.process_time() - start < 5
