@@ -6,6 +6,7 @@ Programs that LLVM once never ended on compile in a process of their own, within
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -288,12 +289,12 @@ def test_beyond_a_limit_the_interpreter_runs_it(monkeypatch: pytest.MonkeyPatch)
     assert found == launched(temporaries(20), "interp")[1]
 
 
-def _long_text() -> str:
+def _long_text(count: int = 100_000) -> str:
     """Passes take longer than a second over so many stack variables."""
     variables = [
         f"  %a{n} = alloca i32\n  store i32 {n}, ptr %a{n}\n  %v{n} = load i32, ptr %a{n}\n"
         f"  store volatile i32 %v{n}, ptr %p\n"
-        for n in range(100_000)
+        for n in range(count)
     ]
     return f"define void @run(ptr %p) {{\n{''.join(variables)}  ret void\n}}\n"
 
@@ -447,6 +448,52 @@ def test_ctrl_c_ends_the_process() -> None:
     assert time.perf_counter() - sent < 30.0  # 0.4 on a machine that does nothing else
     assert len(found) == 1
     assert _compilers() == before
+
+
+_ABANDONS = """
+import os, sys, threading, time
+from pathlib import Path
+from eumu.exec.jit.host import compiler
+from eumu.exec.jit.host.target import host
+text = sys.stdin.read()
+threading.Thread(target=compiler.compile_text, args=(text, host()), daemon=True).start()
+def children():
+    tasks = Path("/proc/self/task").iterdir()
+    return [n for task in tasks for n in (task / "children").read_text().split()]
+while not (found := children()):
+    time.sleep(0.01)
+stat = Path("/proc", found[0], "stat")
+while int(stat.read_text().split()[13]) < 2 * os.sysconf("SC_CLK_TCK"):  # it has all of the text
+    time.sleep(0.01)
+print(*found, flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for processes")
+def test_it_ends_with_whoever_waits_for_it() -> None:
+    """An engine process may end while better code is made, which nobody will run."""
+    command = [sys.executable, "-c", _ABANDONS]
+    text = _long_text(500_000)  # takes half a minute
+    said = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    (number,) = said.stdout.split()
+    end = time.monotonic() + 10
+    while Path("/proc", number).exists():
+        assert time.monotonic() < end, "it goes on"
+        time.sleep(0.05)
+
+
+def test_code_in_a_hurry_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "LONG", 0)
+    efforts: list[Effort] = []
+
+    def noted(text: str, processor: Any, seconds: int, effort: Effort) -> bytes:
+        efforts.append(effort)
+        return b"code"
+
+    monkeypatch.setattr(compiler, "_attempt", noted)
+    assert compiler.compile_text("\n", host().hasty()) == b"code"
+    assert efforts == [Effort.QUICK]
 
 
 def test_a_function_has_a_most(monkeypatch: pytest.MonkeyPatch) -> None:

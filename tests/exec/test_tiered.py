@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import eumu
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.interp import Interpreter
 from eumu.exec.snapshot import Snapshot
-from eumu.exec.tiered import Tiered, is_short
-from eumu.ir import Function
+from eumu.exec.tiered import Tiered, is_short, patience
+from eumu.ir import Block, Function, Op
+from eumu.platforms import platform
 from eumu.runtime.kernel import Kernel
 from kernels.build import PROGRAMS
 
@@ -159,6 +161,14 @@ def test_many_short_launches_are_worth_the_best_code(
     assert tiered._compiler.submit(len, fast._kernels).result() == 1
     reduce(device, reducing)
     assert fast.begun[-1] == 0 and hasty.begun == [0, 0]
+
+
+def test_code_that_takes_longer_to_make_is_made_later() -> None:
+    """An FFT of 47 000 operations ran 2 ms a launch, and its best code took 15 s to make."""
+    short = kernel("saxpy").function(platform("skl"))
+    long = replace(short, blocks=[Block("begin", [Op("const", (), ())] * 50_000)])
+    assert patience(short) == 0.05
+    assert patience(long) == pytest.approx(2.5)
 
 
 def test_a_long_launch_is_taken_over(

@@ -2,8 +2,9 @@
 
 What has no loop and few threads begins on the interpreter; other kernels begin with code that is
 made in a third of the time and runs slower.  The best code is made on another thread when a kernel
-has run for so long, in one launch or in many, that it is worth its time: most kernels never do.  It
-runs the groups of a long launch that have not begun.  All of them give the same results.
+has run for so long, in one launch or in many, that it is worth its time, which grows with the
+kernel: most never do.  It runs the groups of a long launch that have not begun.  All of them give
+the same results.
 """
 
 from __future__ import annotations
@@ -32,20 +33,23 @@ if TYPE_CHECKING:
 _MOST_THREADS: Final = 512
 _MOST_SEEN: Final = 256
 _MOST_OPERATIONS: Final = 3000  # of a function: the interpreter takes about 10 µs for each
-_LONG_S: Final = 0.05  # a kernel that has run so long is worth the best code
+# A kernel that has run so long is worth the best code: a quarter of what that takes to make.
+_LONG_S: Final = 0.05
+_LONG_S_PER_OPERATION: Final = 50e-6
 
 
 @dataclass(slots=True)
 class _Seen:
     """A function, which is kept so that its identity stays its own, and what is made of it.
 
-    `seconds` are those of its launches by code that is quickly made.  `asked` has a future for each
-    code that is made on the other thread: whether it is quickly made, and what it depends on
-    besides the function.
+    After `patience` seconds of launches by code that is quickly made, the best code is worth its
+    time; it has had `seconds` of them.  `asked` has a future for each code that is made on the
+    other thread: whether it is quickly made, and what it depends on besides the function.
     """
 
     function: Function
     short: bool
+    patience: float
     launches: int = 0
     seconds: float = 0.0
     asked: dict[tuple[bool, Special], Future[Any]] = field(default_factory=dict)
@@ -88,7 +92,7 @@ class Tiered:
         try:
             return self._begin(seen, grid, host, snapshot, stop)
         finally:
-            if seen.seconds >= _LONG_S:
+            if seen.seconds >= seen.patience:
                 self._make(seen, grid, self._jit)
 
     def _is_quicker(self, seen: _Seen, grid: Grid) -> bool:
@@ -119,8 +123,8 @@ class Tiered:
         own = Preemption(groups=None if stop is None else stop.groups)
         if stop is not None:
             stop.attach(own.stop)
-        patience = max(_LONG_S - seen.seconds, 0)
-        watch = threading.Timer(patience, self._make, (seen, grid, self._jit, own.stop))
+        left_s = max(seen.patience - seen.seconds, 0)
+        watch = threading.Timer(left_s, self._make, (seen, grid, self._jit, own.stop))
         with contextlib.suppress(RuntimeError):  # the system has no thread: it goes on as it began
             watch.start()
         try:
@@ -159,7 +163,9 @@ class Tiered:
         seen = self._seen.get(id(function))
         if seen is None:
             self._forget_orphans()
-            seen = self._seen[id(function)] = _Seen(function, is_short(function))
+            seen = self._seen[id(function)] = _Seen(
+                function, is_short(function), patience(function)
+            )
             if len(self._seen) > _MOST_SEEN:
                 self._seen.popitem(last=False)
         self._seen.move_to_end(id(function))
@@ -183,9 +189,18 @@ def tiered() -> Tiered:
     return Tiered(Jit(), hasty, Interpreter())
 
 
+def patience(function: Function) -> float:
+    """Seconds for which a function runs by code that is quickly made."""
+    return max(_LONG_S, _LONG_S_PER_OPERATION * _length(function))
+
+
+def _length(function: Function) -> int:
+    return sum(len(block.ops) for block in function.blocks)
+
+
 def is_short(function: Function) -> bool:
     """Whether a thread ends after each operation once at most: no block leads back or calls."""
-    if sum(len(block.ops) for block in function.blocks) > _MOST_OPERATIONS:
+    if _length(function) > _MOST_OPERATIONS:
         return False
     for place, block in enumerate(function.blocks):
         end = block.end

@@ -7,7 +7,7 @@ runs out.  What exceeds ``EUMU_COMPILE_SECONDS`` of processor time or ``EUMU_COM
 
 What LLVM's passes take grows faster than the module, in ways that its length does not tell.  So a
 long module may take ``_CAREFUL`` seconds; if it takes more, or has ``_VERY_LONG`` lines, it is made
-into slower code, in a time that grows with its length.
+into slower code, in a time that grows with its length, as all code is that is made in a hurry.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import asdict
 from functools import partial
 from typing import Final
@@ -60,7 +62,7 @@ def compile_text(text: str, processor: Processor) -> bytes:
 def _in_a_process(text: str, processor: Processor) -> bytes:
     """The same; the process is killed by whatever is raised here meanwhile."""
     lines, seconds = text.count("\n"), COMPILE_SECONDS.get()
-    if lines < _VERY_LONG:
+    if lines < _VERY_LONG and not processor.is_hasty:
         with contextlib.suppress(_Exceeded):
             return _attempt(text, processor, min(_CAREFUL, seconds), Effort.LONG)
     try:
@@ -122,8 +124,18 @@ def _unsupported(lines: int, seconds: int, said: str) -> Unsupported:
     )
 
 
+def _end_unread(output: int) -> None:
+    """End this process when nobody reads a pipe any more: a killed caller cannot end it."""
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(output, 0)  # an error alone: the other end is closed
+        poll.poll()
+        os._exit(1)
+
+
 def main() -> int:
     """Compile what comes in; for the process that `compile_text` starts."""
+    threading.Thread(target=_end_unread, args=(sys.stdout.fileno(),), daemon=True).start()
     first, text = sys.stdin.buffer.readline(), sys.stdin.buffer.read()
     processor, seconds, megabytes, effort = json.loads(first)
     _bound(seconds, megabytes)
