@@ -6,6 +6,7 @@ only this compiler makes: two-dimensional blocks, products of matrices, barriers
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -233,6 +234,23 @@ def test_products(device: str, engine: str, name: str) -> None:
     args = [dev.array(left_bits), dev.array(right.view(np.uint32)), sums]
     _program("matrices", device)[name].launch(dev, 16, 16, args)
     assert (c + (a @ b).astype(exact) == sums.numpy().reshape(16, 8).T).all()
+
+
+def test_the_square_of_a_root(ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both compilers say that it is the number, a negative one, too (docs/findings.md)."""
+    source = tmp_path / "root.cl"
+    source.write_text(
+        "kernel void root(global float *c, global const float *a) {"
+        " float r = sqrt(a[get_global_id(0)]); c[get_global_id(0)] = r * r; }"
+    )
+    numbers = np.float32([-1, 4, -9, 16])
+    for compiler in (os.environ["EUMU_OCLOC"], ocloc):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        for options, wanted in (("", numbers), ("-cl-opt-disable", [np.nan, 4, np.nan, 16])):
+            device = eumu.Device("dg2")
+            c, a = device.array(np.zeros(4, np.float32)), device.array(numbers)
+            eumu.build(source, "dg2", options)["root"].launch(device, 4, 4, [c, a])
+            assert np.array_equal(c.numpy(), wanted, equal_nan=True), (compiler, options)
 
 
 def test_two_compilers_side_by_side(ocloc: str, newest_ocloc: str, monkeypatch: Any) -> None:
