@@ -92,6 +92,7 @@ def test_a_fault_is_an_error_for_the_program_and_a_report_for_people(program: Pa
     assert "work item (1, 0, 0), local id (1, 0, 0), and 14 more" in done.stderr
     assert "fault ok" in done.stdout and done.returncode == 3, done.stdout + done.stderr
     assert "store of 4 bytes at 0x400000 is outside the 4096 bytes of surface 0" in done.stderr
+    assert "eumu gpu --hardware-bounds" in done.stderr
 
 
 def test_a_checked_run_finds_undefined_values_and_races(program: Path, tmp_path: Path) -> None:

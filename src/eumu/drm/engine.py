@@ -40,6 +40,9 @@ from eumu.runtime.device import Device
 if TYPE_CHECKING:
     from eumu.beside.report import KernelProfiles
 
+_AS_HARDWARE: Final = (
+    "  eumu gpu --hardware-bounds goes on as hardware: reads give 0, writes have no effect"
+)
 _SHOWN: Final = 20  # findings that are printed
 _KEPT: Final = 10_000  # that are written to a file
 _LAST_S: Final = 5.0  # what a batch gets to end in when its program is gone, if files need that
@@ -79,6 +82,8 @@ class _Log:
             self._keep(Finding("error", text.splitlines()[0]))
         self.faulted = True
         lines = [f"eumu: context {submission.context} hangs from now on: {text}"]
+        if self._options.strict_bounds and " bytes of surface " in text:
+            lines.append(_AS_HARDWARE)
         if not is_typed:
             lines.append("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
         say("\n".join(lines))
