@@ -131,13 +131,10 @@ def _truncated(dst: Type, source: Format, bits: int) -> int:
 # ---- the type that is computed in
 
 
-def common(types: tuple[Type, ...], *, exact: bool = False) -> Type:
-    """At least 32 bits, the widest; signed if any is; `exact` where signs must not be lost."""
+def common(types: tuple[Type, ...]) -> Type:
+    """At least 32 bits, the widest; signed if any is."""
     bits = max(32, *(t.bits for t in types))
-    signed = any(t.is_signed for t in types)
-    if exact and signed and any(t.bits == bits and not t.is_signed for t in types):
-        return TYPES["q"]
-    return integer(bits, signed=signed)
+    return integer(bits, signed=any(t.is_signed for t in types))
 
 
 def computed_in(types: tuple[Type, ...]) -> Type:
@@ -197,11 +194,6 @@ def _mod(context: Context, x: int, y: int) -> int:
     return x - y * _quotient(x, y) if y else x
 
 
-def _order(context: Context, choose: Callable[[int, int], int]) -> Callable[[int, int], int]:
-    type = common(context.types, exact=True)
-    return lambda x, y: choose(wrap(type, x), wrap(type, y))
-
-
 def _bitwise(context: Context, apply: Callable[..., int], *numbers: int) -> int:
     """In 64 bits, to which each number has its own sign, where the result has as many."""
     type = common(context.types)
@@ -211,10 +203,7 @@ def _bitwise(context: Context, apply: Callable[..., int], *numbers: int) -> int:
 
 
 def _sel(context: Context, x: int, y: int) -> int:
-    is_wide = context.dst.size == 8
-    same = context.types[0] is context.types[1]
-    type = context.types[0] if same else common(context.types, exact=is_wide)
-    return wrap(type, x if context.chosen else y)
+    return x if context.chosen else y
 
 
 def _shift_type(context: Context, *, signed: bool) -> Type:
@@ -292,8 +281,8 @@ INTEGERS: dict[str, Integer] = {
     "avg": lambda c, x, y: x + y + 1 >> 1,
     "div": _div,
     "mod": _mod,
-    "min": lambda c, x, y: _order(c, min)(x, y),
-    "max": lambda c, x, y: _order(c, max)(x, y),
+    "min": lambda c, x, y: min(x, y),
+    "max": lambda c, x, y: max(x, y),
     "sel": _sel,
     "mov": lambda c, x: x,
     "and": lambda c, x, y: _bitwise(c, lambda a, b: a & b, x, y),
@@ -401,8 +390,7 @@ def holds(context: Context, x: int, y: int) -> bool:
     """Whether the relation of a `cmp` holds."""
     relation = RELATIONS[context.relation]
     if not context.types[0].is_float:
-        type = common(context.types, exact=True)
-        return relation(wrap(type, x), wrap(type, y))
+        return relation(x, y)
     f = FORMATS[computed_in(context.types).name]
     a, b = _widened(context, (x, y))
     if f.is_nan(a) or f.is_nan(b):

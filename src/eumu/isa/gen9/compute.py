@@ -51,7 +51,7 @@ def compare(b: Gen9Builder, cond: Condition | None, x: Value, y: Value, *, nativ
         if not x.type.is_float:
             return b.const(BOOL, 0, x.width)
         return b.or_(b.cmp("ne", x, x), b.cmp("ne", y, y))
-    result = b.cmp(name, x, y)
+    result = b.relation(name, x, y)
     if native and name in ("ge", "lt") and y.type.is_float:
         return b.or_(result, b.cmp("ne", y, y))
     return result

@@ -35,12 +35,11 @@ def sel(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: O
     """dst[i] = src0[i] where the predicate holds, else src1[i]; `ge`, `lt`: max, min."""
     mask = b.choose()
     if cond is None:
-        same = src0.type is src1.type
-        x, y = (src0, src1) if same else b.promote(src0, src1, exact=dst.type.size == 8)
+        x, y = b.alternatives(dst, src0, src1)
         b.finish(dst, x if mask is None else b.select(mask, x, y), None, options)
         return
-    x, y = b.promote(src0, src1, exact=True)
-    b.finish(dst, b.min(x, y) if cond.name in ("lt", "le") else b.max(x, y), None, options)
+    result = b.extreme(dst, src0, src1, least=cond.name in ("lt", "le"))
+    b.finish(dst, result, None, options)
 
 
 @opcode(0x03, one("movi", cond=False), page="Move Indexed")

@@ -17,7 +17,7 @@ from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import Declared
 from eumu.platforms import Platform
 from eumu.records import dataclass
-from eumu.types import BF, BOOL, F, Q, Type, integer
+from eumu.types import BF, BOOL, UQ, F, Q, Type, integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,15 @@ class WritePlace:
     stride: int  # bytes
     saturate: bool = False
     address: Value | None = None
+
+
+_TURNED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def is_apart(x: Value, y: Value) -> bool:
+    """Whether one is an unsigned quadword and the other has a sign: no type holds both."""
+    types = (x.type, y.type)
+    return UQ in types and any(t.is_int and t.is_signed for t in types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +176,36 @@ class InstBuilder(Builder):
         else:
             common = self.integer_type(*values, exact=exact)
         return tuple(self.convert(v, common) for v in values)
+
+    def relation(self, name: str, x: Value, y: Value) -> Value:
+        """Where x compares with y as the name says: integers by the numbers that they are."""
+        if not is_apart(x, y):
+            return self.cmp(name, *self.promote(x, y, exact=True))
+        if y.type is UQ:
+            return self.relation(_TURNED[name], y, x)
+        y = self.convert(y, Q)
+        is_below = self.cmp("lt", y, self.const(Q, 0, y.width))
+        above = self.const(BOOL, name in ("gt", "ge", "ne"), y.width)
+        return self.select(is_below, above, self.cmp(name, x, self.convert(y, UQ)))
+
+    def alternatives(self, dst: WritePlace, x: Value, y: Value) -> tuple[Value, Value]:
+        """Two values of which each lane takes one, in one type: floats in the wider one, integers
+        as the destination takes each, so that none is clamped or extended as the other is."""
+        if x.type is y.type:
+            return x, y
+        if x.type.is_float or y.type.is_float:
+            x, y = self.promote(x, y)
+            return x, y
+        x, y = (self.fit(v, dst.type, saturate=dst.saturate) for v in (x, y))
+        return x, y
+
+    def extreme(self, dst: WritePlace, x: Value, y: Value, *, least: bool) -> Value:
+        """The lesser or the greater value of each lane: integers by the numbers that they are."""
+        if is_apart(x, y):
+            where = self.relation("lt" if least else "gt", x, y)
+            return self.select(where, *self.alternatives(dst, x, y))
+        x, y = self.promote(x, y, exact=True)
+        return self.min(x, y) if least else self.max(x, y)
 
     # ---- results
 

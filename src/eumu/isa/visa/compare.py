@@ -18,8 +18,7 @@ from eumu.types import BOOL, integer
 )
 def cmp(b: InstBuilder, rel: RelOp, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] rel src1[i]: a predicate bit, or all ones / zero; NaN is only `ne`."""
-    x, y = b.promote(src0, src1, exact=True)
-    result = b.cmp(rel, x, y)
+    result = b.relation(rel, src0, src1)
     if dst.type is BOOL:
         b.write(dst, result)
         return
@@ -31,8 +30,5 @@ def cmp(b: InstBuilder, rel: RelOp, dst: Dst, src0: Src, src1: Src) -> None:
 @opcode(0x2A, "{cond}sel{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SELECT, page="SEL")
 def sel(b: InstBuilder, cond: Cond, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = cond[i] ? src0[i] : src1[i]; the predicate chooses, it does not mask the write."""
-    if src0.type is src1.type:
-        x, y = src0, src1
-    else:
-        x, y = b.promote(src0, src1, exact=dst.type.size == 8)
+    x, y = b.alternatives(dst, src0, src1)
     b.write(dst, x if cond is None else b.select(cond, x, y))
