@@ -13,7 +13,6 @@ from eumu.fuzz.known import (
     FEW_HALVES,
     HALVES_AT_AN_ADDRESS,
     MATH,
-    NARROWED,
     ONE_SELECTED,
     PACKED,
     PAIRWISE,
@@ -148,8 +147,7 @@ _FORMS: Final[tuple[tuple[Callable[[Case], bool], str], ...]] = (
         "a negative constant becomes one of words, which is read as unsigned",
     ),
     (lambda c: _is(c, "shl") and _constant(c, "q", "uq"), SHIFTED),
-    (lambda c: _is(c, "shl", "min", "max") and _constant(c, "uv"), SIGNED),
-    (lambda c: _is(c, "or", "xor") and _constant(c, "uv") and c.signature.dst.size == 8, SIGNED),
+    (lambda c: _is(c, "shl") and _constant(c, "uv"), SIGNED),
     (
         lambda c: _is(c, "min", "max") and c.sources[0].kind == "i" and _types(c)[0] in _SINGLES,
         "a constant goes second, and of zeros of unlike signs the first is taken",
@@ -180,14 +178,6 @@ _FORMS: Final[tuple[tuple[Callable[[Case], bool], str], ...]] = (
             and any(s.kind == "r" and "-" in s.modifier and s.type.is_int for s in c.sources)
         ),
         "it is copied with its minus, of which the type of the division does not know then",
-    ),
-    (
-        lambda c: (
-            _is(c, "sel")
-            and c.saturate
-            and any(s.kind == "i" and s.type.size == 8 for s in c.sources)
-        ),
-        NARROWED,
     ),
     (
         lambda c: _is(c, "sel") and c.size == 1 and c.mask[:2] != "M1" and not _combined(c),

@@ -16,9 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from eumu.fuzz.finalized import FAMILY, FinalizedBundle, program, smaller
+from eumu.fuzz.finalized import FAMILY, FinalizedBundle, is_suited, program, smaller
 from eumu.fuzz.statements import lines
-from eumu.fuzz.unsuited import unsuited
 from eumu.fuzz.verdicts import judge, verdicts
 from finalizer import pairwise
 from finalizer.witness import engines
@@ -52,7 +51,7 @@ def _is_suited(made: FinalizedBundle) -> bool:
     """Whether no statement of its became one of those that are known to differ."""
     (section,) = made.bundle.sections
     blocks = section.body, *(block for _, block in section.subroutines)
-    return not any(unsuited(line) for block in blocks for line in lines(block))
+    return all(is_suited(list(lines(block))) for block in blocks)
 
 
 def main() -> int:

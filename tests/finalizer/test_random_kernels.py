@@ -6,8 +6,10 @@ from collections import Counter
 
 import pytest
 
-from eumu.fuzz.finalized import FAMILY, program, smaller
-from eumu.fuzz.unsuited import STATEMENTS, unsuited
+from eumu.fuzz.finalized import FAMILY, complete, program, smaller
+from eumu.fuzz.machine import Bundle
+from eumu.fuzz.statements import Node, Section
+from eumu.fuzz.unsuited import STATEMENTS, skips_nothing, unsuited
 from eumu.fuzz.verdicts import SAME, verdicts
 
 PARTS, KERNELS = 11, FAMILY
@@ -51,17 +53,25 @@ def test_statements_are_left_out() -> None:
 # What sweeps of many more kernels came down to; each differs alone.
 REDUCED = (
     "xor (M7_NM, 4) B1(0,0)<1> B1(0,0)<1;2,0> 0x1:q",
-    "max.sat (M7_NM, 8) r[A2(0),0]<1>:d 0x8edb:d 0xba48468397e557c2:uq",
     "or (M1_NM, 8) UW0(0,0)<1> r[A1(0),0]<4,1>:w D0(0,1)<1;1,0>",
     "shr.sat (M1, 8) UQ0(0,0)<1> Q1(0,0)<1;1,0> 0x0:w",
-    "cmp.gt (M3_NM, 1) UW1(0,0)<4> 0x21f8997d:uv UQ1(0,0)<0;1,0>",
     "sad2 (M1, 8) UW0(0,0)<1> r[A1(0),0]<4,1>:ub 0x9e:ub",
     "mulh (M1, 16) D1(0,0)<1> (-abs)UD0(0,0)<1;1,0> 0xffffffff:d",
     "sqrt (M2, 4) F1(0,0)<1> r[A1(0),0]<2,1>:f",
     "div (M1_NM, 16) W0(0,0)<1> 0x7fff:uw r[A1(0),0]<2,1>:ud",
     "(!P3.all) div (M4_NM, 4) UW1(0,0)<1> 0xfbc0:d B1(0,0)<4;2,2>",
     "div (M1, 8) UB1(0,0)<2> UW1(0,0)<1;2,1> UW1(0,0)<1;4,1>",
-    "(!P3.any) sel.sat (M1_NM, 4) UW0(0,4)<1> 0x926e864a:uv r[A1(0),0]<1;1,0>:ud",
+    "mov (M5, 1) UD0(0,7)<2> P2",
+    "line (M1_NM, 16) F0(0,0)<1> F0(0,4)<0;4,1> F1(1,6)<0;8,1>",
+    "shr (M1, 4) UQ0(0,0)<1> 0x80:b 0x8d0bd810:v",
+    "shr (M1, 8) UW1(0,0)<1> 0x8d:b UW0(0,0)<1;2,1>",
+    "asr (M2_NM, 1) W1(0,0)<1> 0xa091:uw 0x8b:b",
+    "mov (M4, 1) r[A2(0),0]<1>:b (-abs)DF1(0,0)<0;1,0>",
+    "div (M5_NM, 16) D1(0,0)<1> 0x8154:d W1(1,3)<0;4,1>",
+    "div (M1_NM, 4) F0(0,0)<2> (abs)HF0(0,0)<2;1,0> 0xd739779d:vf",
+    "bfi (M2, 4) UD0(0,0)<1> D0(0,0)<1;1,0> D1(0,0)<1;1,0> UD1(0,0)<1;1,0> D0(0,0)<1;1,0>",
+    "bfrev (M2, 4) UD1(0,0)<1> UD0(0,4)<4;2,1>",
+    "svm_atomic.fcmpwr (M2, 4) ADR.0 F1.0 F1.0 F0.0",
 )
 
 
@@ -73,16 +83,46 @@ def test_what_sweeps_found_is_left_out(line: str) -> None:
 def test_their_like_is_not_left_out() -> None:
     for line in (
         "xor (M7_NM, 4) B1(0,0)<1> B1(0,0)<1;1,0> 0x1:q",
-        "max.sat (M7_NM, 8) D0(0,0)<1> 0x8edb9:d 0xba48468397e557c2:uq",
+        "max.sat (M7_NM, 8) D0(0,0)<1> 0x8edb:d 0xba48468397e557c2:uq",
+        "cmp.gt (M3_NM, 1) UW1(0,0)<4> 0x21f8997d:uv UQ1(0,0)<0;1,0>",
+        "(P1) sel.sat (M1, 8) UD1(0,0)<1> UD1(0,0)<1;1,0> (-abs)UB0(0,0)<1;1,0>",
+        "(!P3.any) sel.sat (M1_NM, 8) UW0(0,4)<1> 0x926e864a:uv r[A1(0),0]<1;1,0>:ud",
         "or (M1_NM, 8) UW0(0,0)<1> r[A1(0),0]<4,1>:w D0(0,0)<1;1,0>",
         "shr.sat (M1, 8) UQ0(0,0)<1> Q1(0,0)<1;1,0> 0x1:w",
+        "shr (M1, 8) UW1(0,0)<1> 0x8d:ub UW0(0,0)<1;2,1>",
+        "asr (M2_NM, 1) W1(0,0)<1> W0(0,0)<0;1,0> 0x8b:b",
+        "line (M1_NM, 16) F0(0,0)<1> F0(0,4)<0;4,1> F1(1,0)<0;8,1>",
+        "div (M5_NM, 16) D1(0,0)<1> 0x7154:d W1(0,0)<1;1,0>",
+        "div (M1_NM, 8) F0(0,0)<2> HF0(0,0)<1;1,0> HF1(0,0)<1;1,0>",
+        "(P1) add (M2, 4) UD0(0,0)<1> D0(0,0)<1;1,0> D1(0,0)<1;1,0>",
+        "bfrev (M2_NM, 4) UD1(0,0)<1> UD0(0,4)<4;2,1>",
         "sad2 (M1_NM, 8) UW0(0,0)<1> r[A1(0),0]<4,1>:ub 0x9e:ub",
         "mulh (M1, 8) D1(0,0)<1> D0(0,0)<1;1,0> 0xffffffff:d",
         "sqrt (M3, 4) F1(0,0)<1> F0(0,0)<1;1,0>",
-        "div (M4_NM, 4) UW1(0,0)<1> 0xfbc0:d B1(0,0)<4;2,2>",
+        "div (M4_NM, 4) UW1(0,0)<1> 0x7bc0:d B1(0,0)<4;2,2>",
         "div (M1, 8) UB1(0,0)<2> UW1(0,0)<1;2,1> UW1(0,0)<1;2,1>",
     ):
         assert not unsuited(line), line
+
+
+def test_branches_over_nothing_are_left_out() -> None:
+    """Seed 6976: the inner branch goes, and with it what was between the outer one and its end."""
+    outer, inner = "(!P2.all) goto (M1, 16) end", "(P1) goto (M1, 16) end"
+    line = "dp4 (M1, 8) F1(0,0)<1> F0(0,0)<0;4,1> F0(0,0)<2;1,0>"
+    assert skips_nothing([outer, "inner:", inner, "end:", line])
+    assert skips_nothing([outer, inner.replace("end", "same"), "same:", "end:", line])
+    assert not skips_nothing([outer, "end:", line])
+    assert not skips_nothing([outer, line, inner, "end:", line])
+    assert not skips_nothing(["end:", line, outer])
+
+
+def test_bits_of_lanes_that_do_not_exist_have_a_value() -> None:
+    """The documents leave them undefined; natively they are what the flag register holds there."""
+    line = "mov (M1_NM, 1) UW0(0,4)<4> P3"
+    section = Section(1, (Node("predicate", (line,)),))
+    made = complete(Bundle("skl", 8, 1, (section,))).harness.text.splitlines()
+    where = made.index(f"    {line}")
+    assert made[where + 1] == "    and (M1_NM, 1) UW0(0,4)<1> UW0(0,4)<0;1,0> 0xff:ud"
 
 
 def test_a_kernel_becomes_smaller() -> None:

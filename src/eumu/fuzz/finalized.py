@@ -22,7 +22,7 @@ from eumu.fuzz.generator import SIMD, Generator
 from eumu.fuzz.machine import FIRST_SURFACE, MEMORY, THREADS, Bundle
 from eumu.fuzz.messages import AREA
 from eumu.fuzz.statements import Block, Node
-from eumu.fuzz.unsuited import folded, unsuited
+from eumu.fuzz.unsuited import folded, skips_nothing, unsuited
 from eumu.fuzz.witness import SCRATCH_BYTES, differences
 from eumu.ir import Function
 from eumu.isa.spec import Opcode
@@ -36,12 +36,18 @@ FAMILY = 48  # so many seeds in a row have the same values and modes at first
 _LEFT_OUT = ("short_atomic",)  # Gen9 has none
 
 
+def is_suited(lines: Sequence[str]) -> bool:
+    """Whether the finalizer is not known to make something else of any of these lines."""
+    alone = any(unsuited(line) for line in lines)
+    return not (alone or folded(lines) or skips_nothing(lines))
+
+
 class Suited(Generator):
     """Draws statements again that are known to differ."""
 
     def node(self, depth: int, loops: int) -> Node:
         made = super().node(depth, loops)
-        while any(unsuited(line) for line in made.lines()) or folded(list(made.lines())):
+        while not is_suited(list(made.lines())):
             made = super().node(depth, loops)
         return made
 
@@ -109,7 +115,7 @@ def smaller(made: FinalizedBundle) -> Iterator[FinalizedBundle]:
 # ---- what the documents leave open
 
 _WORD = re.compile(r"\b[A-Z]+\d*\b")
-_BITS = re.compile(r"\s*mov \((M\d(?:_NM)?), 1\) (\w+\(\d+,\d+\))<1> P\d$")
+_BITS = re.compile(r"\s*mov \((M\d(?:_NM)?), 1\) (\w+\(\d+,\d+\))<\d> P\d$")
 _SHORT = re.compile(
     r"\s*(?:\(.*?\) )?(?:svm_gather\.1|gather|gather_scaled)\.([12]) .* (BIG|UD\d)\.0$"
 )

@@ -10,9 +10,6 @@ SIGNED: Final = "an immediate vector of words without sign is read as words with
 SHIFTED: Final = (
     "a constant of 64 bits that fits into 32 becomes one, and counts lose their sixth bit"
 )
-NARROWED: Final = (
-    "a constant of 64 bits that fits into 32 becomes one, and loses its sign or gets one"
-)
 ROUNDED_TWICE: Final = "an immediate vector makes it a product and a sum, each of which is rounded"
 FEW_HALVES: Final = (
     "functions of less than eight halves are made in parts, whose function and lanes are what"

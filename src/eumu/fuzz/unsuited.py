@@ -11,7 +11,6 @@ from eumu.fuzz.known import (
     FEW_HALVES,
     HALVES_AT_AN_ADDRESS,
     MATH,
-    NARROWED,
     ONE_SELECTED,
     PACKED,
     PAIRWISE,
@@ -33,8 +32,14 @@ _FIRST_ADDRESS: Final = "each part of what crosses a register begins with the fi
 _OWN_TYPE: Final = "it is copied in its own type first, with its modifier, which wraps there"
 _ROWS: Final = "the macros read whole registers: of other regions, the register in which they begin"
 _COMPACTED: Final = (
-    "a function of four lanes becomes a compacted word, which has no place for M2, M4, M6, M8"
+    "an instruction of four lanes becomes a compacted word, which has no place for M2, M4, M6, M8"
 )
+_PAYLOADS: Final = "data is copied by such words (_COMPACTED), whatever predicate the message has"
+_FOLDED: Final = (
+    "a shift of one constant by another is done at once, by the rest of the count's division by 32,"
+    " which keeps a minus, and a short number gets its sign in 32 bits first"
+)
+_BYTE: Final = "the byte becomes a word with its sign, which shr, for unsigned numbers, then sees"
 _HALVES: Final = "bytes are made in two halves, and the first overwrites what the second reads"
 # A region whose elements do not follow each other, nor are all the same.
 _APART: Final = r"\d?\(\d+,\d+\)<(?!1;1,0>|0;1,0>|(\d+);\1,1>)\d+;"
@@ -42,6 +47,7 @@ _APART: Final = r"\d?\(\d+,\d+\)<(?!1;1,0>|0;1,0>|(\d+);\1,1>)\d+;"
 _INSIDE: Final = r"\(\d+,[1-9]\d*\)<(?!0;1,0>)\d+;"
 _CONSTANT: Final = r"0x[0-9a-f]+:\w+"
 _SCALAR: Final = rf"(\S+<0;1,0>(:\w+)?|{_CONSTANT})"
+_HALF: Final = r"(\(.*?\))?(HF\d\S+|\S+:hf)"
 _REGION: Final = r"(\(.*?\))?[A-Z]+\d\(\S+"
 _UNSIGNED_ROWS: Final = r"(\(.*?\))?r\[.*<\d,\d>:u[bwd]\b"  # elements at addresses of rows
 _FUNCTIONS: Final = "|".join(sorted(MATH))
@@ -57,6 +63,7 @@ STATEMENTS: Final = {
     rf"{_GUARD}(div|mod) .*\(-(abs)?\)r\[.*:u?[bwd]\b": (
         "it is copied with its minus, of which the type of the division does not know then"
     ),
+    r"mov \(M\d, 1\) \S+ P\d$": "the reader of texts gives a predicate's move no mask, M1_NM",
     r"\(.*?\) (addc|subb) ": PAIRWISE["addc"],
     rf"(addc|subb) \(M\d(_NM)?, (?!1\)).*( {_SCALAR}){{2}}$": (
         "it is made for one lane, and the carries of the others are what the accumulator held"
@@ -67,7 +74,6 @@ STATEMENTS: Final = {
     rf"{_GUARD}madw[ .]": PAIRWISE["madw"],
     r"\(.*?\.(any|all)\) (bfe|bfi|lrp|mad)[ .]": ALIGN16,
     rf"{_GUARD}bfe (?=.*\bU?D.*\b(D|UD).*)(?=.*(\bUD|:ud))(?=.*(\bD|:d\b))": PAIRWISE["bfe"],
-    rf"{_GUARD}(min|max)[ .].*:uv\b": SIGNED,
     rf"{_GUARD}(gather|scatter)(4?_scaled)?\.\w+ \(M[2468](_NM)?, [124]\)": _PLACE,
     rf"{_GUARD}dword_atomic\.\w+ \(M[2468](_NM)?, [124]\)": _PLACE,
     rf"{_GUARD}svm_atomic\.f(add|sub) ": "Gen9 has no such atomic operation",
@@ -84,29 +90,34 @@ STATEMENTS: Final = {
     r".*\br\[A2\(.*\br\[A1\(": (
         "the variables A1 and A2 have 17 words, of 16 that there are: A1 overwrites A2"
     ),
-    rf"{_GUARD}mov \(.*?\) U?B.* .*(\bDF\d|:df)": (
+    rf"{_GUARD}mov \(.*?\) (U?B|r\[\S*:u?b\b).* .*(\bDF\d|:df)": (
         "a double becomes a byte by way of a word, which it is not clamped to"
     ),
-    rf"{_GUARD}cmp\.\w+ (?=.*\bU?Q\d).*:uv\b": SIGNED,
     rf"{_GUARD}shl(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:uv ": SIGNED,
-    rf"{_GUARD}\w+\.sat \(.*?\) \S+ (?=.*:uv\b)(?=.*(\bU[DQ]\d|:u[dq]\b))": SIGNED,
-    rf"{_GUARD}x?or \(.*?\) (U?Q\d|r\[\S*:u?q\b).*:uv\b": SIGNED,
+    rf"{_GUARD}(?!sel|min|max)\w+\.sat \(.*?\) \S+ (?=.*:uv\b)(?=.*(\bU[DQ]\d|:u[dq]\b))": SIGNED,
     rf"{_GUARD}(div|mod) .*:u?v\b": "an immediate vector becomes one of nibbles without signs",
     _SHIFTED: SHIFTED,
-    rf"{_GUARD}sel\.sat .*\b0x[0-9a-f]+:u?q\b": NARROWED,
     rf"{_GUARD}({_FUNCTIONS})(\.sat)? \(M\d(_NM)?, [124]\).*(\bHF|:hf)": FEW_HALVES,
     rf"{_GUARD}({_FUNCTIONS})(\.sat)? .*(\bHF|:hf).*{_APART}": FEW_HALVES,
     rf"{_GUARD}({_FUNCTIONS}|pow|div|mod)(\.sat)? \(M[2468], 4\)": _COMPACTED,
     rf"\(.*?\) ({_FUNCTIONS}|pow|div|mod)(\.sat)? \(M[2468]_NM, 4\)": _COMPACTED,
+    r"\w+(\.\w+)* \(M[2468], 4\)": _COMPACTED,
+    r"\(.*?\) bfi(\.sat)? \(M[2468], 4\)": _COMPACTED,
+    r"\(.*?\) svm_\w+(\.\w+)* \(M[2468], 4\)": _PAYLOADS,
     rf"{_GUARD}(div|mod) .* (?P<same>\w+\(\d+,\d+\))<(?P<rows>\S+)> (?P=same)<(?!(?P=rows)>)": (
         "of two regions that begin with the same element, one is copied for both"
     ),
     rf"{_GUARD}shr(\.sat)? .* 0x0:": "a shift by nothing becomes a move, which extends signs",
     r".*\(M\d(_NM)?, (16|32)\) (?P<dst>U?B\d)\(.*(?P=dst)\(": _HALVES,
     r".*\(M\d(_NM)?, \d+\) (?P<dst>U?B\d)\(.*(?P=dst)\(\d+,\d+\)<(?!1;1,0>)": _HALVES,
-    rf"{_GUARD}(min|max|cmp)[ .](?=.*\b0x[0-9a-f]{{1,4}}:d\b)(?=.*(\bUQ\d|:uq\b))": (
-        "a constant that fits into a word becomes one without a sign, and so does the comparison"
+    rf"{_GUARD}(div|mod) (?=.*\b0x[89a-f][0-9a-f]{{3}}:d\b)(?=.*(\b[BW]\d|:[bw]\b))": (
+        "a constant that fits into a word without a sign becomes one, and so does the division"
     ),
+    rf"{_GUARD}div(\.sat)? \(.*?\) \S+ {_HALF} (?!{_HALF})": (
+        "a first source of half precision makes the result one, which is rounded before it grows"
+    ),
+    rf"{_GUARD}(asr|shr)(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:u?[bwd] 0x[0-9a-f]+:u?[bwd]$": _FOLDED,
+    rf"{_GUARD}shr(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:b ": _BYTE,
     rf"{_GUARD}(gather|scatter)(_scaled)?\.\w+ \(M1(_NM)?, 32\)": (
         "a message of 16 lanes is sent with an execution size of 32, which it has not"
     ),
@@ -134,6 +145,7 @@ STATEMENTS: Final = {
     rf"{_GUARD}({_FUNCTIONS}|divm|sqrtm)[ .].*:(u?v|vf)\b": PACKED,
 }
 
+_GOTO: Final = re.compile(r"(?:\(.*?\) )?goto \(.*?\) (\w+)$")
 _COMPILED: Final = [(re.compile(form), why) for form, why in STATEMENTS.items()]
 
 
@@ -148,6 +160,25 @@ def folded(lines: Sequence[str]) -> bool:
     its .any or .all there (`known.ALIGN16`)."""
     branches = any(re.match(r"\(.*\.(any|all)\) goto ", line) for line in lines)
     return branches and any(re.match(r"(bfe|bfi|lrp|mad)[ .]", line) for line in lines)
+
+
+def skips_nothing(lines: Sequence[str]) -> bool:
+    """Whether a branch goes over nothing but branches to where it goes itself.  The finalizer
+    removes those; then both ways lead to one block, which gets the branch's predicate as if it were
+    the body of an if."""
+    places: dict[str, int] = {}
+    kept: list[str] = []
+    for line in lines:
+        if line.endswith(":"):
+            places[line[:-1]] = len(kept)
+        else:
+            kept.append(line)
+    targets = [places.get(match[1], -1) if (match := _GOTO.match(line)) else -1 for line in kept]
+    for here, target in enumerate(targets):
+        between = targets[here + 1 : target]
+        if target > here + 1 and all(other == target for other in between):
+            return True
+    return False
 
 
 def _divided(line: str) -> str:
@@ -167,7 +198,7 @@ def _divided(line: str) -> str:
         )
     if rows:
         return _FIRST_ADDRESS
-    if re.search(r"\bdp[234h]\b|\) (U?Q|DF)\d\(", line) and any(s.overlaps for s in across):
+    if re.search(r"\b(dp[234h]|line)\b|\) (U?Q|DF)\d\(", line) and any(s.overlaps for s in across):
         return "a row that repeats and crosses a register is copied as one row that goes on"
     if any(source.modifier and not source.type.is_float for source in across):
         return f"a row that crosses a register: {_OWN_TYPE}"
