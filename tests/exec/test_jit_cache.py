@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -154,3 +156,34 @@ def test_the_same_code_by_another_name_is_found(
     assert first.function.name != other.function.name
     forbid_compiling(monkeypatch)
     assert run(other) == wanted
+
+
+def test_threads_may_keep_texts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """boost::compute's radix sort ended in "OrderedDict mutated during iteration"."""
+    from eumu.exec.jit.driver import module
+    from eumu.exec.jit.host.specials import specialise
+
+    made = Module("", (), (), 0, False, (), 0, False)
+    monkeypatch.setattr(module, "build", lambda *_: made)
+    function, special, failed = grid().function, specialise(grid()), []
+
+    def work() -> None:
+        try:
+            for _ in range(3000):
+                other = replace(function, name="another")
+                assert cache._module(other, special, host().hasty()) is made
+        except BaseException as error:
+            failed.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+        cache._MODULES.clear()
+    assert not failed

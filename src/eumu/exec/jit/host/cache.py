@@ -16,7 +16,6 @@ import json
 import os
 import tempfile
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import cache, lru_cache
@@ -117,7 +116,8 @@ def _make(
     return module, (compile_text(module.text, processor), *support)
 
 
-_MODULES: OrderedDict[tuple[int, Special, HostTarget], tuple[Function, Module]] = OrderedDict()
+# Any thread changes it while another looks: `list` makes a copy of a dict's keys in one step.
+_MODULES: dict[tuple[int, Special, HostTarget], tuple[Function, Module]] = {}
 _MOST_MODULES = 8
 _LONG_TEXT = 4 << 20
 
@@ -132,12 +132,14 @@ def _module(function: Function, special: Special, processor: Processor) -> Modul
         return kept[1]
     module = build(function, special, processor.target)
     if processor.is_hasty and len(module.text) < _LONG_TEXT:
-        for gone in [key for key, (known, _) in list(_MODULES.items()) if known.is_orphan]:
-            _MODULES.pop(gone, None)
         _MODULES[key] = function, module
-        while len(_MODULES) > _MOST_MODULES:
-            with contextlib.suppress(KeyError):  # another thread was quicker
-                _MODULES.popitem(last=False)
+        keys = list(_MODULES)
+        for earliest in keys[:-_MOST_MODULES]:
+            _MODULES.pop(earliest, None)
+        for other in keys:
+            made = _MODULES.get(other)
+            if made is not None and made[0].is_orphan:
+                _MODULES.pop(other, None)
     return module
 
 
