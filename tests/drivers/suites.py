@@ -1,5 +1,8 @@
 """Runs suites that others wrote on the virtual GPU, each test in a process of its own.
 
+With `--together 8`, eight tests of a suite share a process; a start costs more than small tests.
+Those of them that neither passed nor skipped themselves run again, alone.
+
     python tests/drivers/suites.py --cts BUILD --suite basic --suite events --log FILE
     python tests/drivers/suites.py --table --log FILE
 
@@ -49,6 +52,12 @@ class Suite:
 _SKIPPED = re.compile(
     r"^(SKIPPED \d+ of \d+ tests\.|\w+ test (not supported|currently not implemented)$"
     r"|\w+ skipped \(requires at least )",
+    re.MULTILINE,
+)
+
+_ENDED = re.compile(
+    r"^(\w+) (?:(passed)|test not supported|test currently not implemented"
+    r"|skipped \(requires at least .*)$",
     re.MULTILINE,
 )
 
@@ -104,6 +113,12 @@ def tests_of(program: Path, suite: Suite) -> list[str]:
 def is_skipped(out: str) -> bool:
     """Whether a test of OpenCL-CTS says that it, or its whole suite, is not for this device."""
     return bool(_SKIPPED.search(out))
+
+
+def ended_well(out: str, tests: list[str]) -> dict[str, str]:
+    """Which tests of one process of OpenCL-CTS passed, and which skipped themselves."""
+    ended = {name: "passed" if passed else "skipped" for name, passed in _ENDED.findall(out)}
+    return {test: ended[test] for test in tests if test in ended}
 
 
 def run(
@@ -164,23 +179,33 @@ def conformance(name: str, given: argparse.Namespace, until: float) -> None:
     if not program.exists():
         print(f"skipped: {program} has not been built")
         return
-    known = {line.split("\t")[0] for line in _lines(given.log)}
-    for test in tests_of(program, suite):
-        if f"{name}/{test}" in known or time.monotonic() > until:
-            continue
-        if given.test and not any(fnmatch.fnmatch(test, wanted) for wanted in given.test):
-            continue
-        begun = time.monotonic()
-        driver = ["run", "--device", given.by_own] if given.by_own else ["gpu"]
-        options = [*driver, *given.options]
-        words = [test, *suite.words]
-        what, why, out = run(program, words, options, given.timeout, given.driver_cache)
-        with given.log.open("a") as file:
-            file.write(f"{name}/{test}\t{what}\t{why}\t{time.monotonic() - begun:.1f} s\n")
-        if given.outputs is not None and what != "passed":
-            given.outputs.mkdir(parents=True, exist_ok=True)
-            (given.outputs / f"{name}-{test}.txt").write_text(out)
+    tests = tests_of(program, suite)
+    if given.test:
+        tests = [t for t in tests if any(fnmatch.fnmatch(t, wanted) for wanted in given.test)]
+    for size in {given.together: 0, 1: 0}:  # once, if that is one
+        known = {line.split("\t")[0] for line in _lines(given.log)}
+        left = [test for test in tests if f"{name}/{test}" not in known]
+        for group in (left[i : i + size] for i in range(0, len(left), size)):
+            if time.monotonic() <= until:
+                _conform(name, program, group, given)
     _tell(name, given.log)
+
+
+def _conform(name: str, program: Path, tests: list[str], given: argparse.Namespace) -> None:
+    """Run one test and log what became of it; of several, log those that ended well."""
+    begun = time.monotonic()
+    driver = ["run", "--device", given.by_own] if given.by_own else ["gpu"]
+    words = [*tests, *suite_of(name).words]
+    options = [*driver, *given.options]
+    what, why, out = run(program, words, options, given.timeout, given.driver_cache)
+    ends = {tests[0]: what} if len(tests) == 1 else ended_well(out, tests)
+    with given.log.open("a") as file:
+        for test, end in ends.items():
+            seconds = (time.monotonic() - begun) / len(tests)
+            file.write(f"{name}/{test}\t{end}\t{why}\t{seconds:.1f} s\n")
+    if len(tests) == 1 and given.outputs is not None and what != "passed":
+        given.outputs.mkdir(parents=True, exist_ok=True)
+        (given.outputs / f"{name}-{tests[0]}.txt").write_text(out)
 
 
 def _tell(name: str, log: Path) -> None:
@@ -207,6 +232,7 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="the log as a table")
     parser.add_argument("--suite", action="append", default=[])
     parser.add_argument("--test", action="append", help="a pattern of names; all tests without")
+    parser.add_argument("--together", type=int, default=1, help="how many tests share a process")
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
     parser.add_argument("--log", type=Path, required=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drivers.suites import is_skipped
+from drivers.suites import ended_well, is_skipped
 
 HEAD = "Device latest conformance version passed: v2022-04-22-00\n"
 
@@ -21,3 +21,12 @@ HEAD = "Device latest conformance version passed: v2022-04-22-00\n"
 )
 def test_a_skip_is_no_pass(said: str, skipped: bool) -> None:
     assert is_skipped(HEAD + said) == skipped
+
+
+def test_of_tests_that_share_a_process_each_has_an_end() -> None:
+    said = (
+        "a...\na passed\nb...\nERROR: wrong\nb FAILED\nc test not supported\n"
+        "d skipped (requires at least Device version 2.2, but it has 2.0)\nbuffer passed\ne...\n"
+    )
+    ends = ended_well(HEAD + said, ["a", "b", "c", "d", "e"])
+    assert ends == {"a": "passed", "c": "skipped", "d": "skipped"}
