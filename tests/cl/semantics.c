@@ -118,6 +118,41 @@ static void barriers(void) {
   TRUE_(first_of(a) == 5);
 }
 
+/* ---- arguments */
+
+static void CL_CALLBACK count(cl_mem m, void *counted) { (void)m, ++*(int *)counted; }
+
+/* A kernel does not keep its arguments: memory that is released ends, unless a command still needs it.  A
+ * launch with such an argument fails, also where another object has its address. */
+static void arguments_are_not_kept(void) {
+  int zero = 0, ended = 0;
+  cl_command_queue q = queue_of(0);
+  cl_mem m = ints(1, &zero), other = ints(1, &zero);
+  CHECK(clSetMemObjectDestructorCallback(m, count, &ended));
+  cl_kernel k = adding(program, m, 5);
+  cl_int e;
+  cl_kernel clone = clCloneKernel(k, &e);
+  cl_event gate = gate_();
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &one, 0, 1, &gate, 0));
+  CHECK(clReleaseMemObject(m));
+  TRUE_(!ended);
+  IS(clEnqueueNDRangeKernel(q, k, 1, 0, &one, 0, 0, 0, 0), CL_INVALID_KERNEL_ARGS);
+  CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+  CHECK(clFinish(q));
+  TRUE_(ended == 1);
+  for (int j = 0; j < 5000; j++) CHECK(clReleaseMemObject(ints(1, &zero))); /* the handle's memory is given to others */
+  cl_mem many[100];
+  for (int j = 0; j < 100; j++) many[j] = ints(1, &zero);
+  IS(clEnqueueNDRangeKernel(q, k, 1, 0, &one, 0, 0, 0, 0), CL_INVALID_KERNEL_ARGS);
+  IS(clEnqueueNDRangeKernel(q, clone, 1, 0, &one, 0, 0, 0, 0), CL_INVALID_KERNEL_ARGS);
+  CHECK(clSetKernelArg(k, 0, sizeof other, &other));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &one, 0, 0, 0, 0));
+  CHECK(clSetKernelArg(k, 0, sizeof(cl_mem), 0)); /* null */
+  CHECK(clFinish(q));
+  TRUE_(first_of(other) == 5);
+  for (int j = 0; j < 100; j++) TRUE_(first_of(many[j]) == 0);
+}
+
 /* ---- forks */
 
 static int exit_of(pid_t child) {
@@ -474,7 +509,8 @@ static void many_programs(void) {
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"markers", markers}, {"barriers", barriers}, {"memory_is_private_in_a_destructor", memory_is_private_in_a_destructor},
-    {"blocking_free", blocking_free}, {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
+    {"blocking_free", blocking_free}, {"arguments_are_not_kept", arguments_are_not_kept},
+    {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
     {"binaries_of_parts", binaries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
     {"many_programs", many_programs}, {"fills", fills}, {"failed_maps", failed_maps}, {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
 

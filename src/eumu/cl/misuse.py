@@ -77,8 +77,6 @@ def finding(mistake: Mistake, status: int, call: str, reason: str) -> Finding:
         return Finding("api-mapped", reason)
     if mistake is Mistake.CONSTANT:
         return Finding("api-read-only", reason)
-    if mistake is Mistake.RELEASED:
-        return Finding("api-released", reason)
     error = status - (1 << 32) if status >> 31 else status
     name = f"CL_{_ERRORS[error]} ({error})" if error in _ERRORS else str(error)
     return Finding("api", f"{call} fails with {name}" + (f": {reason}" if reason else ""))

@@ -94,7 +94,6 @@ class Mistake(IntEnum):
     LEFT = 1
     MAPPED = 2
     CONSTANT = 3
-    RELEASED = 4
 
 
 class Status(IntEnum):

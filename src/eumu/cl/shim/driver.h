@@ -158,7 +158,8 @@ struct Argument {
   uint32_t size;
   void *value;         /* of BY_VALUE */
   char *pointer;       /* of BY_BUFFER without an object */
-  struct Object *object; /* buffer, image or sampler */
+  struct Object *object; /* buffer, image or sampler, that the program may have released meanwhile */
+  uint64_t number; /* of it */
 };
 struct Kernel {
   struct Object base;
@@ -197,6 +198,8 @@ extern pthread_cond_t changed;
 void *make(enum Kind kind, size_t size);
 int is_object(const void *handle, enum Kind kind);
 void use(void *object);
+int use_if_there(void *object, enum Kind kind, uint64_t number);
+const char *name_of_lost(const void *object, enum Kind kind, uint64_t number, char *text, size_t size);
 void unuse(void *object);
 cl_int retain(void *handle, enum Kind kind, cl_int wrong);
 cl_int release(void *handle, enum Kind kind, cl_int wrong);
@@ -242,6 +245,7 @@ extern struct Object the_platform, the_device;
 /* ---- queue.c */
 void *command(struct Queue *q, cl_uint type, cl_int (*run)(struct Command *));
 void keep(struct Command *c, void *object);
+int keep_if_there(struct Command *c, void *object, enum Kind kind, uint64_t number);
 void cancel(struct Command *c);
 cl_int check_waits(struct Context *context, cl_uint count, const cl_event *waits);
 cl_int enqueue(struct Command *c, cl_uint count, const cl_event *waits, cl_event *event, cl_bool blocking);
@@ -288,5 +292,4 @@ void begin_map(struct Map *map, const struct Memory *m, char *start, size_t byte
 void end_map(struct Map *map);
 void check_mapped(const char *what, const char *start, size_t bytes, int is_written);
 void check_launch(const char *kernel, const char *start, size_t bytes, int before, uint64_t *sum);
-void check_argument(const char *kernel, uint32_t index, const char *parameter, const struct Object *o);
 void check_constant(const char *kernel, const struct Memory *m, int before, uint64_t *sum);

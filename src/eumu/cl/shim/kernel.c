@@ -5,14 +5,8 @@ enum { VALUE, POINTER, LOCAL, IMAGE_ARGUMENT, SAMPLER_ARGUMENT }; /* as protocol
 
 static struct Entry *entry_of(const struct Kernel *k) { return &k->built->entries[k->index]; }
 
-static void clear(struct Argument *a) {
-  unuse(a->object);
-  free(a->value);
-  *a = (struct Argument){0};
-}
-
 void free_kernel(struct Kernel *k) {
-  for (uint32_t j = 0; j < entry_of(k)->count; j++) clear(&k->arguments[j]);
+  for (uint32_t j = 0; j < entry_of(k)->count; j++) free(k->arguments[j].value);
   free(k->arguments);
   pthread_mutex_lock(&state);
   k->program->kernels--;
@@ -71,7 +65,6 @@ ENTRY cl_kernel clCloneKernel(cl_kernel kernel, cl_int *error) {
   made->arguments = room(count * sizeof *made->arguments);
   for (uint32_t j = 0; j < count; j++) {
     made->arguments[j] = k->arguments[j];
-    use(k->arguments[j].object);
     if (k->arguments[j].value) made->arguments[j].value = memcpy(room(k->arguments[j].size), k->arguments[j].value, k->arguments[j].size);
   }
   pthread_mutex_lock(&state);
@@ -133,9 +126,8 @@ static cl_int set_object(const struct Kernel *k, struct Argument *a, const struc
     if ((m->type == CL_MEM_OBJECT_BUFFER) != (p->passing == BY_BUFFER)) return wrong_memory(k, p, m);
     if (p->passing == BY_IMAGE && m->flags & excluded[p->access]) return refused(CL_INVALID_ARG_VALUE, "argument %d '%s' of kernel %s is an image that it %s; the flags of image #%llu exclude that", (int)(p - entry_of(k)->parameters), p->name, entry_of(k)->name, uses_of[p->access], (unsigned long long)m->base.number);
   } else if (p->passing == BY_IMAGE) return refused(CL_INVALID_MEM_OBJECT, "an image that is null");
-  use(handle);
-  unuse(a->object);
-  a->object = handle, a->pointer = 0;
+  a->object = handle, a->pointer = 0; /* OpenCL does not let a kernel keep its arguments alive */
+  if (handle) a->number = a->object->number;
   return CL_SUCCESS;
 }
 
@@ -169,7 +161,6 @@ static cl_int set_pointer(cl_kernel kernel, cl_uint index, const void *pointer) 
   if (wrong) return wrong;
   if (entry_of(k)->parameters[index].passing != BY_BUFFER) return refused(CL_INVALID_ARG_VALUE, "argument %u '%s' of kernel %s is no pointer", index, entry_of(k)->parameters[index].name, entry_of(k)->name);
   struct Argument *a = &k->arguments[index];
-  unuse(a->object);
   a->object = 0, a->pointer = (char *)pointer, a->is_set = 1;
   return CL_SUCCESS;
 }
@@ -363,10 +354,21 @@ static cl_int read_sizes(const struct Kernel *k, cl_uint dims, const size_t *off
   return *is_empty ? CL_SUCCESS : check_group(k, s, local != 0);
 }
 
-static void put_argument(struct Message *m, const struct Argument *a, const struct Parameter *p, struct Command *c) {
+static cl_int keep_arguments(struct Command *c, const struct Kernel *k) {
+  char name[160];
+  for (uint32_t j = 0; j < entry_of(k)->count; j++) {
+    const struct Argument *a = &k->arguments[j];
+    const struct Parameter *p = &entry_of(k)->parameters[j];
+    enum Kind kind = p->passing == BY_SAMPLER ? SAMPLER : MEMORY;
+    if (!a->object || keep_if_there(c, a->object, kind, a->number)) continue;
+    return refused(CL_INVALID_KERNEL_ARGS, "argument %u '%s' of kernel %s is %s, which has been released before the launch", j, p->name, entry_of(k)->name, name_of_lost(a->object, kind, a->number, name, sizeof name));
+  }
+  return CL_SUCCESS;
+}
+
+static void put_argument(struct Message *m, const struct Argument *a, const struct Parameter *p) {
   struct Memory *memory = (void *)a->object;
   struct Sampler *sampler = (void *)a->object;
-  if (a->object) keep(c, a->object);
   switch (p->passing) {
     case BY_VALUE: put32(m, VALUE), put_bytes(m, a->value, a->size); break;
     case BY_LOCAL: put32(m, LOCAL), put64(m, a->size); break;
@@ -431,17 +433,17 @@ static cl_int run(cl_command_queue queue, cl_kernel kernel, cl_uint type, cl_uin
   if (!local && !is_empty) choose_group(k, s.global, s.local);
   struct Command *c = command(q, type, is_empty ? nothing : launch);
   keep(c, k);
+  if ((wrong = keep_arguments(c, k))) {
+    cancel(c);
+    return wrong;
+  }
   struct Message m = {0};
   put32(&m, k->built->number), put32(&m, k->index), put32(&m, s.dims);
   put32(&m, local || entry_of(k)->simd > 1); /* a thread without lanes has a size of its own */
   for (int d = 0; d < 3; d++) put64(&m, s.global[d]);
   for (int d = 0; d < 3; d++) put64(&m, s.local[d]);
   for (int d = 0; d < 3; d++) put64(&m, s.offset[d]);
-  for (uint32_t j = 0; j < entry_of(k)->count; j++) {
-    const struct Argument *a = &k->arguments[j];
-    put_argument(&m, a, &entry_of(k)->parameters[j], c);
-    if (facts.checks && a->object) check_argument(entry_of(k)->name, j, entry_of(k)->parameters[j].name, a->object);
-  }
+  for (uint32_t j = 0; j < entry_of(k)->count; j++) put_argument(&m, &k->arguments[j], &entry_of(k)->parameters[j]);
   c->copy = m.data, c->copy_bytes = m.size;
   return enqueue(c, count, waits, event, CL_FALSE);
 }

@@ -2,13 +2,13 @@
  *
  * A call that fails is told with the reason that its function gave (`because`, `refused`), objects
  * that are left at the end of the program, commands that touch memory while the program has it
- * mapped, kernels that write what they may only read, and launches with what has been released.
+ * mapped, and kernels that write what they may only read.
  */
 #include <stdarg.h>
 
 #include "driver.h"
 
-enum { FAILED, LEFT, MAPPED, CONSTANT, RELEASED }; /* as protocol.py has them */
+enum { FAILED, LEFT, MAPPED, CONSTANT }; /* as protocol.py has them */
 
 static _Thread_local char reason[256];
 
@@ -177,14 +177,6 @@ void check_launch(const char *kernel, const char *start, size_t bytes, int befor
   }
   if (before) *sum = all;
   else if (*sum != all && find_map(start, start + bytes, 0, &map)) tell_mapped(what, &map, "writes");
-}
-
-/* An argument that the program has released: this driver keeps it with the kernel, others do not. */
-void check_argument(const char *kernel, uint32_t index, const char *parameter, const struct Object *o) {
-  char name[160], text[512];
-  if (o->refs) return;
-  snprintf(text, sizeof text, "argument %u '%s' of kernel %s is %s, which has been released before the launch", index, parameter, kernel, name_of(o, name, sizeof name));
-  tell(RELEASED, 0, "", text);
 }
 
 /* Whether a kernel leaves other bytes in memory that the program has said it only reads. */

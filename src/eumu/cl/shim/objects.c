@@ -84,17 +84,22 @@ static int is_live(const void *handle, enum Kind kind) {
   return ((struct Object *)handle)->kind == kind;
 }
 
+static int is_remembered(const void *handle) {
+  for (size_t k = 0; k < REMEMBERED; k++)
+    if (dead[k] == handle) return 1;
+  return 0;
+}
+
 /* Say what a handle is instead; under `state`. */
 static void say_what_it_is(const void *handle, enum Kind kind) {
   char name[160];
   const struct Object *o = handle;
   if (!handle) { because("a handle is null"); return; }
-  for (size_t k = 0; k < REMEMBERED; k++)
-    if (dead[k] == handle) {
-      if (o->kind == KERNEL) because("kernel #%llu has been released before", (unsigned long long)o->number); /* its name is gone */
-      else because("%s has been released before", name_of(o, name, sizeof name));
-      return;
-    }
+  if (is_remembered(handle)) {
+    if (o->kind == KERNEL) because("kernel #%llu has been released before", (unsigned long long)o->number); /* its name is gone */
+    else because("%s has been released before", name_of(o, name, sizeof name));
+    return;
+  }
   if (table_room && table[place_of(handle)] == handle && o->kind != kind) because("%s is not of this kind", name_of(o, name, sizeof name));
   else because("%p is no handle", handle);
 }
@@ -149,6 +154,27 @@ void use(void *object) {
   pthread_mutex_lock(&state);
   ((struct Object *)object)->uses++;
   pthread_mutex_unlock(&state);
+}
+
+/* Use what may have ended, and may lie where another object is now; not if the program has released it. */
+int use_if_there(void *object, enum Kind kind, uint64_t number) {
+  struct Object *o = object;
+  pthread_mutex_lock(&state);
+  int is_there = is_live(o, kind) && o->number == number && o->refs;
+  if (is_there) o->uses++;
+  pthread_mutex_unlock(&state);
+  return is_there;
+}
+
+/* The name of what use_if_there did not find. */
+const char *name_of_lost(const void *object, enum Kind kind, uint64_t number, char *text, size_t size) {
+  const struct Object *o = object;
+  pthread_mutex_lock(&state);
+  int is_readable = is_live(o, kind) || is_remembered(o);
+  if (is_readable && o->kind == kind && o->number == number) name_of(o, text, size);
+  else snprintf(text, size, "an object");
+  pthread_mutex_unlock(&state);
+  return text;
 }
 
 void unuse(void *object) {

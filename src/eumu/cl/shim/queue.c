@@ -150,12 +150,24 @@ void *command(struct Queue *q, cl_uint type, cl_int (*run)(struct Command *)) {
   return c;
 }
 
-void keep(struct Command *c, void *object) {
+static void add_kept(struct Command *c, void *object) {
   if (!(c->keep_count & (c->keep_count + 1))) { /* room for twice as many */
     c->keeps = realloc(c->keeps, 2 * (c->keep_count + 1) * sizeof *c->keeps);
     if (!c->keeps) abort();
   }
-  use(c->keeps[c->keep_count++] = object);
+  c->keeps[c->keep_count++] = object;
+}
+
+void keep(struct Command *c, void *object) {
+  use(object);
+  add_kept(c, object);
+}
+
+/* Keep what may have ended before: whether it is there. */
+int keep_if_there(struct Command *c, void *object, enum Kind kind, uint64_t number) {
+  int is_there = use_if_there(object, kind, number);
+  if (is_there) add_kept(c, object);
+  return is_there;
 }
 
 /* What it needed to run, and nobody else has, ends now. */
