@@ -270,6 +270,7 @@ static void handles(void) {
   NONE(clCreateProgramWithBuiltInKernels((cl_context)q, 1, &device, "k", &e), CL_INVALID_CONTEXT);
   NONE(clLinkProgram(c, 1, &not_d, "", 1, &p, 0, 0, &e), CL_INVALID_DEVICE);
   NONE(clCreatePipe(c, 0, 4, 4, 0, &e), CL_INVALID_OPERATION);
+  IS(clGetPipeInfo(m, CL_PIPE_PACKET_SIZE, 0, 0, 0), CL_INVALID_MEM_OBJECT);
   IS(clCompileProgram(not_p, 0, 0, "", 0, 0, 0, 0, 0), CL_INVALID_PROGRAM);
   IS(clCompileProgram(p, 1, &not_d, "", 0, 0, 0, 0, 0), CL_INVALID_DEVICE);
   IS(clCompileProgram(p, 0, 0, "", 1, &not_p, (const char *[]){"h"}, 0, 0), CL_INVALID_PROGRAM);
