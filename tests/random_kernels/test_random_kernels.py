@@ -9,9 +9,12 @@ import pytest
 
 from eumu import verify
 from eumu.errors import Severity
+from eumu.exec.jit.codegen import updates as codegen
 from eumu.fuzz import families
+from eumu.fuzz.generator import Generator
 from eumu.fuzz.machine import Bundle, differences
 from eumu.fuzz.shrink import shrink
+from eumu.fuzz.statements import Node, Section
 from eumu.fuzz.vocabulary import name, vectors
 from eumu.platforms import platform
 from random_kernels import isolated, run
@@ -67,6 +70,21 @@ def test_every_family_comes_up() -> None:
         expected = {name(o) for o in vectors(device)} | families.names(device)
         assert not expected - found, f"{device}: {sorted(expected - found)}"
     assert {f.name for f in families.FAMILIES} <= set().union(*seen.values())
+
+
+@pytest.mark.parametrize("simd", [8, 16, 32])
+@pytest.mark.parametrize("what", ["update", "array"])
+def test_updates_are_such_to_the_fast_engine(
+    what: str, simd: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes each as one, and makes a loop for it."""
+    made, kept = [], codegen._one_by_one
+    monkeypatch.setattr(codegen, "_one_by_one", lambda *given: made.append(kept(*given)))
+    for seed in range(3):
+        generator = Generator(seed, "skl", simd, f"k{seed}")
+        node = Node(what, tuple(getattr(generator.updates, what)()))
+        assert not differences(Bundle("skl", simd, seed, (Section(seed, (node,)),)))
+    assert len(made) == 3
 
 
 def test_the_same_number_is_the_same_bundle() -> None:

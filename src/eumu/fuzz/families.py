@@ -64,6 +64,8 @@ FAMILIES: tuple[Family, ...] = (
     *_rows("message", "lsc_block lsc_strided lsc_quad", 3, _lsc),
     *_rows("message", "lsc_atomic", 6, _lsc),
     *_rows("message", "lsc_block2d", 4, _wide),
+    # Updates of arrays.
+    *_rows("update", "update array"),
     # Calls of subroutines, and of functions with variables of their own.
     *_rows("call", "call fcall ifcall"),
     # State of the thread; matrices.

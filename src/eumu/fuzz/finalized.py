@@ -45,6 +45,8 @@ def is_suited(lines: Sequence[str]) -> bool:
 class Suited(Generator):
     """Draws statements again that are known to differ."""
 
+    ADDRESSES = "A1"  # of more than 16 words the finalizer loses some
+
     def node(self, depth: int, loops: int) -> Node:
         made = super().node(depth, loops)
         while not is_suited(list(made.lines())):

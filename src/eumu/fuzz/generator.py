@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import ClassVar
 
 from eumu.fuzz import stack
 from eumu.fuzz.families import of_kind
@@ -10,6 +11,7 @@ from eumu.fuzz.messages import Messages
 from eumu.fuzz.operands import COPIES, Operands
 from eumu.fuzz.statements import Block, Node, Section
 from eumu.fuzz.teams import Teams
+from eumu.fuzz.updating import Updates
 from eumu.fuzz.vocabulary import (
     Signature,
     exec_sizes,
@@ -37,12 +39,15 @@ LEVELS = 2  # of nested loops
 class Generator:
     """Makes one section; the same seed, device and SIMD size make the same."""
 
+    ADDRESSES: ClassVar[str] = ""  # of arrays in registers; each has its own if there are none
+
     def __init__(self, seed: int, device: str, simd: int, mark: str = "S") -> None:
         self.seed, self.device, self.simd, self.mark = seed, device, simd, mark
         self.random = Random(f"{seed} {device} {simd}")
         self.operands = Operands(self.random, device, simd)
         self.messages = Messages(self.random, device, simd)
         self.teams = Teams(self.random, device, simd)
+        self.updates = Updates(self.random, device, simd, seed, self.ADDRESSES)
         self.grf = platform(device).grf_bytes
         self.calls: list[str] = []  # subroutines that may be called
         self.functions: list[str] = []  # functions that may be called
@@ -107,6 +112,9 @@ class Generator:
             return self._call()
         if chance < 0.56 and depth == 0 and not self.plain:
             return self._meeting()
+        if chance < 0.59 and not self.inside:
+            what = self._family("update")
+            return Node(what, tuple(getattr(self.updates, what)()))
         return self.vector()
 
     def _family(self, kind: str) -> str:

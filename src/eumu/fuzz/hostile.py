@@ -27,7 +27,7 @@ from eumu.exec.jit.llvm import lanes
 from eumu.exec.jit.llvm.layout import LINE, VOID_BYTES
 from eumu.exec.observe import Observer
 from eumu.fuzz.kernel import RNE, Kernel
-from eumu.ir import Function, Region, Space, Value
+from eumu.ir import Function, Region, RootKind, Space, Value
 from eumu.ir.passes import fold_modes
 from eumu.records import dataclass
 from eumu.types import BOOL, DF, HF, UB, UD, UQ, UW, B, D, F, Q, Type, W
@@ -252,6 +252,9 @@ class _Builder:
 
     def operation(self, n: int) -> None:
         random, b = self.random, self.kernel.b
+        if random.random() < 0.08:
+            self.array(n)
+            return
         space = random.choice((Space.FLAT, Space.FLAT, Space.SURFACE, Space.SLM, Space.SCRATCH))
         surface = None
         if space is Space.SURFACE:
@@ -281,6 +284,35 @@ class _Builder:
         else:
             data = [self.data(type) for _ in range(count)]
             b.store(space, address, mask, data, *more)
+
+    def array(self, n: int) -> None:
+        """An array in registers, as compilers update it: all lanes read an element, then each
+        writes its own.  Where the operation's bit is set, an element may be outside."""
+        k, b, random, width = self.kernel, self.kernel.b, self.random, self.width
+        type, every = random.choice((UB, UW, UD, UD)), self.kernel.true()
+        rows = random.choice((1, 4, 8))
+        array = k.root(f"ARRAY{n}", rows * width * type.size)
+        held = k.root(f"HELD{n}", type.size * width)
+        places = k.root(f"PLACES{n}", 4 * width, RootKind.ADDR)
+        flag = k.root(f"FLAG{n}", 32, RootKind.FLAG)
+        for row in range(rows):
+            k.put(array.name, self.data(type), every, row * width * type.size)
+        on = b.cmp("ne", b.and_(self.bits, b.const(UD, 1 << n)), b.const(UD, 0))
+        near = k.lanes(UD, *(random.choice((0, rows - 1, rows - 1, rows)) for _ in range(width)))
+        far = random.choice((near, self.argument(4, UD), self.lane(UD)))
+        chosen = b.select(b.splat(on, width), far, k.number(UD, 0))
+        offset = k.add(k.mul(chosen, k.number(UD, width * type.size)), b.iota(UD, width, type.size))
+        address = k.add(b.splat(b.root_address(array, 0), width), offset)
+        x = b.read_indirect(address, type, width, k.mask(), offset=0, vstride=0, row=1, hstride=0)
+        k.put(held.name, k.add(x, self.data(type)))
+        k.put(places.name, address, every)
+        for lane in range(width):
+            b.write_flag(flag, 0, b.bits_mask(b.const(UD, 1 << lane), 32), k.true(32))
+            place = b.read(places, Region.scalar(4 * lane), UD, 1)
+            mask = b.and_(k.mask(), b.read_flag(flag, 0, width))
+            value = b.read(held, Region.scalar(type.size * lane), type, width)
+            b.write_indirect(place, value, mask, offset=0, hstride=0)
+        self.values += [k.get(array.name, type, m * width * type.size) for m in range(rows)]
 
     def data(self, type: Type, width: int | None = None) -> Value:
         width = width or self.width

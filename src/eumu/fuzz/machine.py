@@ -26,8 +26,9 @@ from eumu.exec.jit.host.target import Processor
 from eumu.fuzz import stack
 from eumu.fuzz.messages import AREA
 from eumu.fuzz.operands import COPIES, FLOATS, INTEGERS, PREDICATE_COUNT, edge
-from eumu.fuzz.statements import Section, lines
+from eumu.fuzz.statements import Block, Section, lines
 from eumu.fuzz.teams import ROWS
+from eumu.fuzz.updating import DECLARATION
 from eumu.ir import Function, Input, Region, Rounding, Space
 from eumu.lower import lower
 from eumu.platforms import platform
@@ -113,7 +114,7 @@ class Bundle:
         for k, section in enumerate(self.sections):
             if k:
                 yield f"section{k}:"
-            yield from map(_indented, lines(section.body))
+            yield from map(_indented, _statements(section.body))
             yield "    jmp (M1_NM, 1) finish"
         yield "finish:"
         for k in range(PREDICATE_COUNT):
@@ -123,7 +124,7 @@ class Bundle:
             for label, block in section.subroutines:
                 yield f'.function "{label}"'
                 yield f"{label}:"
-                yield from map(_indented, lines(block))
+                yield from map(_indented, _statements(block))
                 yield f"    ret (M1, {self.simd})"
         variables, grf = self._variables(), platform(self.device).grf_bytes
         for section in self.sections:
@@ -159,6 +160,9 @@ class Bundle:
         ):  # fmt: skip
             yield f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2"
         yield ".decl T6 v_type=T num_elts=1"
+        for section in self.sections:
+            for block in (section.body, *(block for _, block in section.subroutines)):
+                yield from (line for line in lines(block) if line.startswith(DECLARATION))
         if any(section.functions for section in self.sections):
             yield from stack.ALIASES
 
@@ -304,6 +308,11 @@ def _filled(surface: str) -> Iterator[str]:
     """Random words into memory that only threads have."""
     for start in range(0, AREA, 128):
         yield f"    scatter4_scaled.RGBA (M1_NM, 8) {surface} {start:#x}:ud OFF.0 BIG.0"
+
+
+def _statements(block: Block) -> Iterator[str]:
+    """The lines of a block that are no declarations."""
+    return (line for line in lines(block) if not line.startswith(DECLARATION))
 
 
 def _indented(line: str) -> str:
