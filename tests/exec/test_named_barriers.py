@@ -6,12 +6,21 @@ import numpy as np
 import pytest
 
 from eumu.errors import Fault
+from eumu.exec.jit.driver import module
 from eumu.ir import Region, Space, Value
 from eumu.ir.operations.ends import Barrier
 from eumu.types import UD
 from exec.launching import RNE, Kernel, on_both
 
 BOTH, PRODUCER, CONSUMER = range(3)
+
+
+@pytest.fixture(autouse=True, params=["inlined", "called"])
+def as_long(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread function of a long kernel is called, by a driver that is no code of its own."""
+    if request.param == "called":
+        monkeypatch.setenv("EUMU_CACHE", "off")
+        monkeypatch.setattr(module, "_SHORT", 0)
 
 
 def meet(k: Kernel, kind: str, target: str, *numbers: Value | int) -> None:

@@ -1,9 +1,10 @@
-"""Support functions that kernels have in common are compiled once, into objects of their own.
+"""Functions that kernels have in common are compiled once, into objects of their own.
 
 What a kernel calls in cold paths was a third of the code of a small kernel, and the same in all of
 them.  Here the definitions become texts by themselves: one of what every kernel has, one for each
-slow access.  A kernel's text declares what it calls; `eumu.exec.jit.host.cache` keeps the objects
-by their texts and links them beside the kernel.
+slow access, and those of the driver that do not depend on the kernel.  A kernel's text declares
+what it calls; `eumu.exec.jit.host.cache` keeps the objects by their texts and links them beside the
+kernel.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ _FUNCTION: Final = re.compile(
     r"^define internal (?P<head>.*@(?P<name>[\w.]+)\(.*\)(?P<ends>.*)) \{$", re.MULTILINE
 )
 _CALLED: Final = re.compile(r"@([\w.]+)\(")
+_DEFINED: Final = re.compile(r"^define .*?@([\w.]+)\(", re.MULTILINE)
 _SLOW: Final = "slow."  # names of the accesses lane by lane
 _INLINE: Final = {f"locate.{s.value}": t for s, t in LOCATE.items() if " alwaysinline {" in t}
 
@@ -47,13 +49,29 @@ class Divided:
     objects: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Drivers:
+    """Texts that are objects of their own, each of which may call those before it.
+
+    `outer` functions, which they call, too, are known by their declarations.
+    """
+
+    texts: tuple[str, ...] = ()
+    outer: tuple[tuple[str, str], ...] = ()
+
+
 def divide(
-    definitions: Mapping[str, str], declarations: Iterable[str], kernel: str, *, is_arm: bool
+    definitions: Mapping[str, str],
+    declarations: Iterable[str],
+    kernel: str,
+    drivers: Drivers | None = None,
+    *,
+    is_arm: bool,
 ) -> Divided:
     """Divide support functions into those of one kernel and those that others have, too.
 
     `definitions` are LLVM text by function, `declarations` those of intrinsics, and `kernel` is the
-    text of all other functions.
+    text of all other functions but those of `drivers`.
     """
     wanted, common = sorted({*declarations, *INTRINSICS}), _declared(_base(is_arm))
     apart = {name: text for name, text in definitions.items() if _stands_alone(name, text, common)}
@@ -63,10 +81,17 @@ def divide(
         if name not in apart and name not in common and name not in _INLINE
     }
     rest = "\n".join([*own.values(), kernel])
+    objects = [_object(wanted, common, text) for text in apart.values()]
+    drivers = drivers or Drivers()
+    called, known = set(_CALLED.findall(rest)), {**common, **dict(drivers.outer)}
+    beside = list[str]()  # declarations
+    for text in drivers.texts:
+        objects.append(_object(wanted, known, text))
+        known |= _declared(text)
+        beside += [line for name, line in _declared(text).items() if name in called]
     inlined = [text for name, text in _INLINE.items() if f"@{name}(" in rest]
     outside = [*common.values(), *(line for t in apart.values() for line in _declared(t).values())]
-    text = "\n".join([*wanted, *outside, *inlined, rest, METADATA])
-    objects = [_object(wanted, common, text) for text in apart.values()]
+    text = "\n".join([*wanted, *outside, *beside, *inlined, rest, METADATA])
     return Divided(text, (_base(is_arm), *objects))
 
 
@@ -84,10 +109,11 @@ def _base(is_arm: bool) -> str:
 
 
 def _object(declarations: Sequence[str], common: Mapping[str, str], text: str) -> str:
-    """The text of an object with one definition."""
+    """The text of an object."""
     called = set(_CALLED.findall(text))
     inlined = [inline for name, inline in _INLINE.items() if name in called]
     needed = called.union(*(_CALLED.findall(inline) for inline in inlined))
+    needed -= set(_DEFINED.findall(text))
     intrinsics = [d for d in declarations if needed.intersection(_CALLED.findall(d))]
     outside = [line for name, line in common.items() if name in needed]
     return _visible("\n".join([*intrinsics, *outside, *inlined, text, METADATA]))

@@ -16,7 +16,7 @@ from eumu.exec.jit.codegen.streaming import FENCE
 from eumu.exec.jit.driver import speculative
 from eumu.exec.jit.driver.barrier_scheduler import schedule
 from eumu.exec.jit.driver.several import Several
-from eumu.exec.jit.driver.threads import PLACES, parameters, place_of, tell_fault
+from eumu.exec.jit.driver.threads import parameters, place_of, tell_fault
 from eumu.exec.jit.driver.tiling import tile
 from eumu.exec.jit.llvm.attention import looked
 from eumu.exec.jit.llvm.functions import RARELY, FunctionBuilder, Variable
@@ -67,18 +67,32 @@ class GroupDriver:
         """Further parameters, or arguments: values that are the same in all threads."""
         return parameters(self.shared)
 
-    def text(self) -> str:
-        parts = [PLACES]
-        if not self.speculative:
-            parts.append(_turn(self))
-        parts.append(_prepare(self))
+    @property
+    def calls_thread(self) -> bool:
+        """Whether all that a driver knows of its kernel is that it has a function ``thread``."""
+        return not (self.shared or self.speculative or self.abreast or self.rounds is not None)
+
+    def around(self) -> str:
+        """Functions around the running of groups, which many kernels have in common; like those
+        below they call `PLACES`."""
+        takes_turns = self.resumable and self.rounds is None
+        between = schedule(self.has_named) if takes_turns else ""
+        return "".join([_prepare(self), between, _again()])
+
+    def running(self) -> str:
+        """Functions that run groups.
+
+        Those that call come before what they call, and so what is inlined is copied once: LLVM
+        inlines the first function first.
+        """
         if not self.resumable:
-            parts.append(tile(self.given) if self.is_tiled else _once(self))
+            group = tile(self.given) if self.is_tiled else _once(self)
         elif self.rounds is not None:
-            parts.append(_rounds(self, self.rounds))
+            group = _rounds(self, self.rounds)
         else:
-            parts += [schedule(self.has_named), _turns(self)]
-        return "".join([*parts, _run(self), _again()])
+            group = _turns(self)
+        turn = "" if self.speculative else _turn(self)
+        return "".join([_run(self), group, turn])
 
 
 # ---- threads

@@ -30,7 +30,7 @@ from eumu.exec.jit.codegen import (
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.inputs import input_slots, start
 from eumu.exec.jit.codegen.kernel import KernelLowering
-from eumu.exec.jit.codegen.shared import INTRINSICS, METADATA, divide
+from eumu.exec.jit.codegen.shared import INTRINSICS, METADATA, Drivers, divide
 from eumu.exec.jit.driver import planning, speculative
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.driver.calls import frames_size, saved_roots
@@ -43,7 +43,7 @@ from eumu.exec.jit.driver.suspend import (
     rotating_headers,
     waiting_headers,
 )
-from eumu.exec.jit.driver.threads import parameters
+from eumu.exec.jit.driver.threads import PLACES, parameters
 from eumu.exec.jit.driver.together import Together, side_by_side
 from eumu.exec.jit.driver.versions import SHARED, define, entry, lower, resuming
 from eumu.exec.jit.interface import HostTarget, Module, Special
@@ -250,18 +250,29 @@ def _alone(special: Special) -> bool:
 
 
 def _with_support(
-    e: Emitter, kernel: str, special: Special, target: HostTarget
+    e: Emitter, thread: str, driver: GroupDriver, head: str, special: Special, target: HostTarget
 ) -> tuple[str, tuple[str, ...]]:
-    """The whole text, and those of the objects that it calls; all is one if all is asserted."""
+    """The whole text, and those of the objects beside it; all is one if all is asserted.
+
+    `thread` has the versions of the thread function, of which `head` is what the driver calls.
+    """
     declarations = e.declarations.values()
-    divided = divide(e.support, declarations, kernel, is_arm=target.is_arm)
+    around, running = driver.around(), driver.running()
     if not special.paranoid:
+        outer = ("run", "declare hidden i32 @run(ptr, i64)"), ("thread", f"declare hidden {head}")
+        texts, kernel = [f"{PLACES}{around}"], f"{PLACES}{thread}"  # named barriers call them, too
+        if driver.calls_thread:
+            texts.append(f"{PLACES}{running}")
+        else:
+            kernel = f"{running}{kernel}"
+        drivers = Drivers(tuple(texts), outer)
+        divided = divide(e.support, declarations, kernel, drivers, is_arm=target.is_arm)
         return divided.text, divided.objects
     parts = [
         *sorted({*declarations, *INTRINSICS}),
         look(target.is_arm),
         *e.support.values(),
-        kernel,
+        *(running, around, PLACES, thread),
         METADATA,
     ]
     return paranoid.asserted("\n".join(parts)), ()
@@ -288,13 +299,18 @@ def _assemble(
     first = [*([] if shared else prologue), *entry(e), *resuming(resume)]
     thread = "ptr noalias %ctx, ptr noalias %rec, ptr %payload, i64 %lanes" + parameters(shared)
     thread += ", i64 %pc" if resume.in_rounds else ""
+    driver = replace(driver, prologue=prologue if shared else [], shared=shared)
+    apart = driver.calls_thread and not special.paranoid
     parts = [
         *(together.text([*SHARED, *e.prologue]) if together else ()),
         *(_speculative_text(quick, thread) if quick else ()),
-        *define("thread", thread, " alwaysinline" if inline else " noinline", first, k),
-        replace(driver, prologue=prologue if shared else [], shared=shared).text(),
+        *define(
+            *("thread", thread, " alwaysinline" if inline else " noinline", first, k),
+            "hidden" if apart else "internal",
+        ),
     ]
-    text, support = _with_support(e, "\n".join(parts), special, target)
+    head = f"i32 @thread({thread})"
+    text, support = _with_support(e, "\n".join(parts), driver, head, special, target)
     return Module(
         text,
         support,

@@ -55,10 +55,15 @@ def blocks(k: KernelLowering, ends: Ends) -> None:
 
 
 def define(
-    name: str, parameters: str, attributes: str, entry: list[str], k: KernelLowering
+    name: str,
+    parameters: str,
+    attributes: str,
+    entry: list[str],
+    k: KernelLowering,
+    linkage: str = "internal",
 ) -> list[str]:
     """A version of the thread function."""
-    first = f"define internal i32 @{name}({parameters}){attributes} #0 {{"
+    first = f"define {linkage} i32 @{name}({parameters}){attributes} #0 {{"
     return [first, "entry:", *entry, *k.e.lines, "}"]
 
 
