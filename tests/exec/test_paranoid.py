@@ -77,6 +77,7 @@ def test_rows_are_looked_at(blind: ModuleType, monkeypatch: pytest.MonkeyPatch) 
         pytest.skip("without wide vectors no rows are loaded")
     places = irregular.places
     monkeypatch.setattr(irregular, "places", lambda *a: replace(places(*a), inside="true"))
+    monkeypatch.setattr(irregular, "is_rare", lambda *_: False)
     monkeypatch.setattr(ahead, "_may_fill", lambda *_: "true")
     monkeypatch.setattr(ahead, "_BEFORE", 0)
     if blind is rows:

@@ -26,6 +26,7 @@ class CompiledAccess:
     site: int
     surface: str  # an i64
     store: bool
+    is_rare: bool = False  # that it is no run of lanes
 
 
 def access_of(

@@ -34,6 +34,18 @@ def can_gather(k: KernelLowering, access: CompiledAccess) -> bool:
     return k.gathers and has_extent and access.address.width >= LEAST_LANES
 
 
+def is_rare(k: KernelLowering, access: CompiledAccess) -> bool:
+    """Whether lanes are affine unless numbers wrap around.
+
+    What is not inside is then left to the slow functions, which begin with the same and are no code
+    of the kernel.  Where the form is a guess, other lanes may come each time.
+    """
+    form = access.address.affine
+    if form is None:
+        return False
+    return not form.shape.active or (access.mask.executing and not k.guesses)
+
+
 def can_scatter(k: KernelLowering, access: CompiledAccess, type: Type) -> bool:
     """Whether a store of an element or a pair a lane may be in line; lanes come in their order."""
     fits = type.size >= 4 or (type.size == 1 and access.mask.full)

@@ -67,6 +67,7 @@ class KernelLowering:
     held: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
     written: dict[Slot, tuple[Lanes, Type]] = field(default_factory=dict)  # in this block
     executing: dict[tuple[int, int], str] = field(default_factory=dict)  # masks: first lane, width
+    guesses: bool = False  # whether a form of this block is one that is only likely
     pads: dict[tuple[str, str], str] = field(default_factory=dict)
     pointees: dict[int, Root] | None = None  # of register-indirect accesses, when first wanted
     users: dict[str, set[int]] | None = None  # the blocks that access each root, when first wanted
@@ -187,6 +188,7 @@ class KernelLowering:
             self.known.update(visit.known)
         self.likely = self.analysis.likely.get(index, BlockState()).copy()
         self.written, self.held, self.executing = {}, {}, {}
+        self.guesses = False
 
     def lower_operations(self, index: int, deferred: Deferred) -> None:
         """Emit the operations of a block that was entered."""
@@ -228,6 +230,7 @@ class KernelLowering:
             shape = slice_shape(self.likely[likely[0]], likely[1], op.result.width)
             assert shape is not None
             result = KnownValue(replace(shape, active=True, certain=False, bound=None))
+            self.guesses = True
             self.found = None  # more is known here, and so of what is made of it
         if self.found is None:
             self.known.update(of_results(op, result))

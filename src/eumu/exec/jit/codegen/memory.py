@@ -144,6 +144,7 @@ def _load(k: KernelLowering, op: Load) -> None:
             k.plain(value, loaded)
         return
     affine = affine_form_of(k, access)
+    access = replace(access, is_rare=irregular.is_rare(k, access))
     if shape is not None:
         _load_uniform(k, op, access, affine, shape)
         return
@@ -164,7 +165,7 @@ def _load(k: KernelLowering, op: Load) -> None:
         incoming.append((quick, e.current_label()))
         e.do(f"br label %{join}")
     e.label(slow)
-    if irregular.can_gather(k, access):
+    if irregular.can_gather(k, access) and not access.is_rare:
         at, some, careful = irregular.places(k, access), e.name("some"), e.name("careful")
         e.do(f"br i1 {at.inside}, label %{some}, label %{careful}, !prof !1")
         e.label(some)
@@ -186,11 +187,15 @@ def _load(k: KernelLowering, op: Load) -> None:
 def _called(
     k: KernelLowering, access: CompiledAccess, total: int, type: Type, count: int, own: int
 ) -> list[str]:
-    """`count` vectors of the first lanes, that a function loads."""
+    """`count` vectors of the first lanes, that a function loads.
+
+    LLVM would move these loads behind the way's end, and what is in registers on the main line to
+    memory with them, were they not volatile.
+    """
     e, vector, pitch = k.e, lane_type(type, own), access.address.width * type.size
     data = _slow_load(k, access, total, type, count)
     places = [e.byte(data, v * pitch) for v in range(count)]
-    return [e.op(f"load {vector}, ptr {place}, align 1") for place in places]
+    return [e.op(f"load volatile {vector}, ptr {place}, align 1") for place in places]
 
 
 def _different(k: KernelLowering, address: Value, expected: Shape) -> int:

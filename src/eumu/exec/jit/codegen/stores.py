@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from eumu.exec.jit.codegen import irregular, streaming, support
 from eumu.exec.jit.codegen.access import CompiledAccess, access_of
 from eumu.exec.jit.codegen.checks import (
@@ -70,7 +72,9 @@ def _store(k: KernelLowering, op: Store) -> None:
     else:
         e.do(f"br label %{slow}")
     e.label(slow)
-    if irregular.can_scatter(k, access, type):
+    is_rare = is_in_line(k, op, affine.shape, access.mask) and irregular.is_rare(k, access)
+    access = replace(access, is_rare=is_rare)
+    if irregular.can_scatter(k, access, type) and not is_rare:
         at, some, careful = irregular.places(k, access), e.name("some"), e.name("careful")
         e.do(f"br i1 {at.inside}, label %{some}, label %{careful}, !prof !1")
         e.label(some)

@@ -52,7 +52,7 @@ declare ptr @llvm.frameaddress.p0(i32)
 _SIZES: Final = {"float": 4, "double": 8, "ptr": 8}
 _VECTOR: Final = re.compile(r"<(\d+) x (\w+)>$")
 _NAME: Final = r"(%[\w.]+)"
-_LOAD: Final = re.compile(rf"= load (?:atomic )?(<[^>]+>|\w+), ptr {_NAME}")
+_LOAD: Final = re.compile(rf"= load (?:atomic |volatile )?(<[^>]+>|\w+), ptr {_NAME}")
 _STORE: Final = re.compile(rf"^  store (?:atomic )?(<\d+ x \w+>|\w+) .*, ptr {_NAME}")
 _CHANGE: Final = re.compile(rf"= atomicrmw \w+ ptr {_NAME}, (\w+)")
 _EXCHANGE: Final = re.compile(rf"= cmpxchg ptr {_NAME}, (\w+)")
