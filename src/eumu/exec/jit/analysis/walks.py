@@ -8,7 +8,7 @@ of others stay.  So lanes keep to their places on the way to an address, unless 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from eumu.exec.jit.analysis.affine_forms import LANE_WISE
@@ -27,6 +27,7 @@ from eumu.types import BOOL
 _MOST_OPERATIONS: Final = 2000  # of a loop
 _MOST_DEEP: Final = 100  # operations from a register to an address
 _LOCAL: Final = (Space.SLM, Space.SCRATCH)
+_ENDS: Final = ("jump", "branch", "diverge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +56,14 @@ def find(function: Function, facts: Facts) -> list[Walk]:
     """The walks of all loops."""
     return [
         walk
-        for blocks in _loops(function, facts.flow)
+        for blocks in loops(function, facts.flow)
         if all(is_quiet(op) for b in blocks for op in function.blocks[b].ops)
-        for walk in _Turn(function, facts, blocks).walks()
+        for walk in Turn(function, facts, blocks).walks()
     ]
 
 
-def _loops(function: Function, flow: Flow) -> Iterator[list[int]]:
-    """The loops whose blocks all run in each turn, in their order."""
+def loops(function: Function, flow: Flow, ends: Collection[str] = _ENDS) -> Iterator[list[int]]:
+    """The loops whose blocks all run in each turn, in their order; how these blocks may end."""
     before: dict[int, set[int]] = {}
     for block, targets in flow.edges.items():
         for target in targets:
@@ -73,7 +74,7 @@ def _loops(function: Function, flow: Flow) -> Iterator[list[int]]:
                 inside = _inside(header, latch, before)
                 blocks = _in_order(header, latch, inside, flow)
                 last = max(inside)
-                if blocks and all(_goes_on(function, flow, b, last) for b in blocks):
+                if blocks and all(_goes_on(function, flow, b, last, ends) for b in blocks):
                     yield blocks
 
 
@@ -101,10 +102,10 @@ def _in_order(header: int, latch: int, inside: set[int], flow: Flow) -> list[int
     return blocks if again == [header] and len(blocks) == len(inside) else []
 
 
-def _goes_on(function: Function, flow: Flow, block: int, last: int) -> bool:
+def _goes_on(function: Function, flow: Flow, block: int, last: int, ends: Collection[str]) -> bool:
     """Whether no lanes come to a block of a loop, which ends with block `last`, in later turns."""
     end = function.blocks[block].end
-    if end is None or end.name not in ("jump", "branch", "diverge") or block in flow.waiting:
+    if end is None or end.name not in ends or block in flow.waiting:
         return False
     parked = flow.parked.get(block)  # of an unreachable block there is none
     return parked is not None and not any(k <= last for k in parked)
@@ -117,7 +118,7 @@ def is_quiet(op: Op) -> bool:
     return not OPERATIONS[op.name].effect
 
 
-class _Turn:
+class Turn:
     """One turn of a loop: its operations in the order in which they run."""
 
     def __init__(self, function: Function, facts: Facts, blocks: Sequence[int]) -> None:
@@ -198,11 +199,11 @@ class _Turn:
         if op.name in ("add", "sub") and len(steps) == 2:
             step = steps[0] + steps[1] if op.name == "add" else steps[0] - steps[1]
         elif op.name == "shl" and not steps[1]:
-            count = self._constant(op.args[1])
+            count = self.constant(op.args[1])
             step = None if count is None else steps[0] << (count % type.bits)
         elif op.name == "mul":
             for n in (0, 1):
-                factor = self._constant(op.args[1 - n])
+                factor = self.constant(op.args[1 - n])
                 if factor is not None:
                     step = steps[n] * factor
         elif isinstance(op, Convert) and not op.saturate and op.args[0].type.is_int:
@@ -211,13 +212,13 @@ class _Turn:
                 self.guards.append((self.ops[place][0], Guard(op.args[0], step)))
         return None if step is None else signed(step, type.bits)
 
-    def _constant(self, value: Value) -> int | None:
+    def constant(self, value: Value) -> int | None:
         """The number that all lanes of a value are."""
         op = self.ops[self.makers[value.id]][2]
         if isinstance(op, Const) and len(set(op.lanes)) == 1:
             return signed(op.lanes[0], value.type.bits) if value.type.is_signed else op.lanes[0]
         if isinstance(op, Convert) and op.args[0].type.is_int and not op.saturate:
-            return self._constant(op.args[0])
+            return self.constant(op.args[0])
         return None
 
     def _is_plain_mask(self, mask: Value) -> bool:
@@ -236,16 +237,24 @@ class _Turn:
             return None
         if not touching:
             return 0
-        earlier = [k for k in touching if k < place]
-        if earlier:
-            write = self.ops[earlier[-1]][2]
-            assert isinstance(write, Write)
-            return self.step(write.args[0]) if self._covers(write, op) else None
+        if any(k < place for k in touching):
+            value = self.seen(place, op)
+            return None if value is None else self.step(value)
         if len(touching) > 1:
             return None
         write = self.ops[touching[0]][2]
         assert isinstance(write, Write)
         return self._counted(write) if self._covers(write, op) else None
+
+    def seen(self, place: int, op: Read) -> Value | None:
+        """The value that a read gives, if that was written earlier in the turn."""
+        earlier = [k for k in self.writes.get(op.root.name, ()) if k < place]
+        touching = [k for k in earlier if self._touches(k, op)]
+        if not touching or op.root.name in self.blocked:
+            return None
+        write = self.ops[touching[-1]][2]
+        assert isinstance(write, Write)
+        return write.args[0] if self._covers(write, op) else None
 
     def _touches(self, place: int, op: Read) -> bool:
         write = self.ops[place][2]
@@ -282,7 +291,7 @@ class _Turn:
             elif isinstance(op, Convert) and not op.saturate:
                 value = op.args[0]
             elif op.name == "add":
-                numbers = [self._constant(a) for a in op.args]
+                numbers = [self.constant(a) for a in op.args]
                 if (numbers[0] is None) == (numbers[1] is None):
                     return None
                 total += next(x for x in numbers if x is not None)

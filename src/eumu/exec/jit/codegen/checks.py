@@ -87,6 +87,14 @@ def check(
     return sure, origin(k, access)
 
 
+def extent(k: KernelLowering, access: CompiledAccess) -> tuple[str, str]:
+    """Where the extent of global memory begins that a site knows, and from how many bytes on what
+    it accesses begins."""
+    site = k.site_pointer(access.site)
+    start, span = (_site_word(k.e, site, w) for w in (SiteWord.WHOLE_START, SiteWord.WHOLE_SPAN))
+    return start, span
+
+
 def origin(k: KernelLowering, access: CompiledAccess) -> str:
     """The host address that the offsets of an access count from."""
     e = k.e

@@ -88,7 +88,7 @@ def _fine(k: KernelLowering, index: int) -> str:
     if not groups or count < _LEAST or count < 2 * len(groups):
         e.rewind(start, label)
         return ""
-    _set_apart(k, start)
+    set_apart(k, start)
     fine = "true"
     for group, accesses in groups.items():
         fine = conjunction(e, fine, _check(k, index, group, accesses))
@@ -116,7 +116,7 @@ def _groups(k: KernelLowering, index: int, early: Early) -> Mapping[_Group, list
             assert isinstance(op, merging.ACCESSES)
             for group, access in _access(k, op, found):
                 groups.setdefault(group, []).append(access)
-    _forget_parts(k, index)
+    forget_parts(k, index)
     del log[before:]
     return {group: accesses for group, accesses in groups.items() if len(accesses) > 1}
 
@@ -216,14 +216,14 @@ def _signed_constant(x: _Access) -> int:
 # ---- what is emitted early
 
 
-def _forget_parts(k: KernelLowering, index: int) -> None:
+def forget_parts(k: KernelLowering, index: int) -> None:
     """Registers that the block alone has are again as it finds them."""
     for op in k.function.blocks[index].ops:
         if isinstance(op, OnRegion) and op.root.name not in k.registers.memory:
             k.registers.part(op.root, min(op.offsets)).value = ""
 
 
-def _set_apart(k: KernelLowering, start: int) -> None:
+def set_apart(k: KernelLowering, start: int) -> None:
     """Let what was emitted from a line on change copies of the variables."""
     e, types = k.e, k.registers.variables
     lines, first, copies = e.lines[start:], dict[str, bool](), dict[str, str]()
@@ -262,7 +262,7 @@ def _two_versions(k: KernelLowering, index: int, fine: str) -> None:
         ways.append(([k.vector(value) for value in end.args], e.current_label()))
         e.do(f"br label %{join}")
         if label == merged:
-            _forget_parts(k, index)
+            forget_parts(k, index)
             k.assured = {}
     e.label(join)
     (ours, a), (theirs, b) = ways

@@ -16,14 +16,16 @@ records of the members, and each goes on from there by itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import Final
 
-from eumu.exec.jit.codegen import merged
+from eumu.exec.jit.analysis.turns import Loop
+from eumu.exec.jit.codegen import merged, turns
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.inputs import fill
+from eumu.exec.jit.codegen.turns import Turning
 from eumu.exec.jit.driver.members import Member, compared, hand_on
 from eumu.exec.jit.driver.planning import (
     Plan,
@@ -60,7 +62,9 @@ class Abreast:
     members: Sequence[Member]
     resume: Resume
     special: Special
+    loops: Mapping[int, Loop]  # whose loads are checked once for many turns, by their first copy
     parks: dict[tuple[int, int], str] = field(default_factory=dict)  # by block and member
+    turnings: dict[int, Turning] = field(default_factory=dict)  # of loops that were emitted
 
     def emit(self) -> list[str]:
         """The lines of the function."""
@@ -153,8 +157,11 @@ class Abreast:
 
     def _united(self, copy: int, block: Block, end: Terminator, cost: int) -> None:
         """Run the operations of a block, each for all members."""
-        for k in self.members:
+        turning = self._turning(copy) if copy in self.loops else None
+        for m, k in enumerate(self.members):
             merged.require(k, copy)
+            if turning is not None:
+                turning.assure(k, m)
             k.enter_block(copy)
         for place, op in enumerate(block.ops):
             self._e.mark(op.inst)
@@ -178,6 +185,13 @@ class Abreast:
             self._enter(index, min(end.targets))
         else:
             self._go(index, end.targets[0])
+
+    def _turning(self, copy: int) -> Turning | None:
+        """Check what a loop loads in its next turns, if that is worth it."""
+        turning = turns.begin(self.members, self.loops[copy])
+        if turning is not None:
+            self.turnings[copy] = turning
+        return turning
 
     def _finish(self, end: Terminator) -> None:
         """All members end here."""
@@ -227,13 +241,22 @@ class Abreast:
 
     def _go(self, block: int, target: int) -> None:
         """All lanes of all members go to a block."""
+        copy, turning = self.plan.copy(target), None
         if target <= block:
+            turning = self._counted(copy, united(block))
             self._spend()
-        copy = self.plan.copy(target)
         if is_parted(copy):
             for m in range(len(self.members)):
                 self._e.do(f"store {self._word} -1, ptr %em{m}")
-        self._e.do(f"br label %{self._label(copy)}")
+        self._e.do(f"br label %{turning.label if turning else self._label(copy)}")
+
+    def _counted(self, copy: int, latch: int) -> Turning | None:
+        """Count a turn of a loop that goes on, if its turns are counted."""
+        turning = self.turnings.get(copy)
+        if turning is None or turning.loop.blocks[-1] != latch:
+            return None
+        turning.go_on(self._e)
+        return turning
 
     def _label(self, copy: int) -> str:
         return f"cut{original(copy)}" if original(copy) in self.plan.cuts else f"b{copy}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from eumu.exec.jit.analysis import turns
 from eumu.exec.jit.analysis.dataflow import analyse as analyse_affine
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import KernelLowering, Place
@@ -72,7 +73,8 @@ def side_by_side(
             if resume.size * plan.members > _MOST_BYTES:
                 return None
         members = _members(k, plan, special, target)
-        lines = abreast.Abreast(plan, members, resume, special).emit()
+        loops = {loop.blocks[0]: loop for loop in turns.find(plan.function, members[0].facts)}
+        lines = abreast.Abreast(plan, members, resume, special, loops).emit()
     except CannotSpeculate:
         return None
     site = k.site(-1, "abreast")
