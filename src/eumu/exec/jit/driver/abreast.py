@@ -65,6 +65,7 @@ class Abreast:
     loops: Mapping[int, Loop]  # whose loads are checked once for many turns, by their first copy
     parks: dict[tuple[int, int], str] = field(default_factory=dict)  # by block and member
     turnings: dict[int, Turning] = field(default_factory=dict)  # of loops that were emitted
+    rejoined: set[int] = field(default_factory=set)  # copies to which parted ones may lead
 
     def emit(self) -> list[str]:
         """The lines of the function."""
@@ -87,6 +88,9 @@ class Abreast:
                 self._parted(copy, block, block.end, cost)
             else:
                 self._united(copy, block, block.end, cost)
+        for turning in self.turnings.values():  # of turns with masks nobody has kept count
+            if self.rejoined.intersection(turning.loop.blocks[1:]):
+                raise CannotSpeculate
         for cut in (*self.plan.cuts, *self.plan.exits):
             self._cut(cut)
         self._e.label("lost")  # what was said of a fault is said again
@@ -304,6 +308,7 @@ class Abreast:
             alone.append(e.op(f"icmp eq {word} {lanes}, -1"))
         if alone and united(block) in self.plan.flow.parked:
             some = e.name("some")
+            self.rejoined.add(united(block))
             label = self._label(united(block))
             e.do(f"br i1 {self._joined('and', alone)}, label %{label}, label %{some}")
             e.label(some)
@@ -379,6 +384,7 @@ class Abreast:
     def _begin_at(self, target: int) -> None:
         meets = united(target) in self.plan.flow.parked and not self.plan.is_partial(target)
         copy = united(target) if meets else parted(target)
+        self.rejoined.add(copy)
         self._e.do(f"br label %{self._label(copy)}")
 
     def _move(self, block: int, target: int, waiting: frozenset[int]) -> None:
