@@ -4,7 +4,7 @@
 
 /* What this driver does not have: sharing with other interfaces, and pipes. */
 static cl_int absent(void) { return CL_INVALID_OPERATION; }
-static cl_int no_pipe(void) { return CL_INVALID_MEM_OBJECT; }
+static cl_int clGetPipeInfo(void) { return CL_INVALID_MEM_OBJECT; }
 
 static void *no_object(cl_int *error) {
   if (error) *error = CL_INVALID_OPERATION;
@@ -62,7 +62,7 @@ void *dispatch[] = { /* in the order of the loader's cl_icd.h */
     (void *)absent, (void *)absent, (void *)absent, (void *)absent, (void *)absent, (void *)absent,
     (void *)absent, (void *)absent, (void *)absent, (void *)no_object_6, (void *)absent,
     (void *)absent, (void *)no_object_4, (void *)clCreateCommandQueueWithProperties,
-    (void *)no_object_6, (void *)no_pipe, (void *)clSVMAlloc, (void *)clSVMFree,
+    (void *)no_object_6, (void *)clGetPipeInfo, (void *)clSVMAlloc, (void *)clSVMFree,
     (void *)clEnqueueSVMFree, (void *)clEnqueueSVMMemcpy, (void *)clEnqueueSVMMemFill,
     (void *)clEnqueueSVMMap, (void *)clEnqueueSVMUnmap, (void *)clCreateSamplerWithProperties,
     (void *)clSetKernelArgSVMPointer, (void *)clSetKernelExecInfo,
