@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 from eumu.errors import InternalError
 from eumu.exec.jit.host.frames import taken
 from eumu.exec.jit.interface import HostTarget
-from eumu.exec.jit.llvm import bit_merges, loaded_elements
+from eumu.exec.jit.llvm import bit_merges, clamped_numbers, loaded_elements
 from eumu.exec.jit.llvm.constants import refuse_wide
 from eumu.records import dataclass
 
@@ -153,7 +153,7 @@ def optimised(text: str, processor: Processor, effort: Effort = Effort.FULL) -> 
     machine = _machine(processor)
     refuse_wide(text)
     if effort is Effort.QUICK:
-        text = loaded_elements.frozen(text)
+        text = clamped_numbers.frozen(loaded_elements.frozen(text))
     try:
         module = llvm.parse_assembly(_DEFINE.sub(_PROBED, text) + attributes(processor))
         module.verify()
