@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from eumu.errors import Fault
 from eumu.exec.jit import Jit
 from eumu.exec.jit.codegen import turns
+from eumu.exec.jit.driver import abreast, module
 from eumu.ir import Region, Space, Value
 from eumu.ir.passes import fold_modes
 from eumu.types import UD, UQ, UW, D, Q, Type, W
@@ -369,6 +371,30 @@ def test_a_loop_that_looks_up_many_times() -> None:
     """It has more instructions than a thread runs until it looks up."""
     numbers = 9000, 1, 8, 0
     on_both(_loop(), _arrays(_need(*numbers), numbers), _GROUPS, LOCAL)
+
+
+@pytest.mark.parametrize("meet", [False, True])
+def test_lanes_that_meet_in_the_midst_of_a_loop(
+    meet: bool, begun: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would find a number of turns that nobody counted: such a version is not made."""
+    declare, side_by_side = abreast.Abreast._declare, module.side_by_side
+    made: list[bool] = []
+
+    def declared(self: abreast.Abreast) -> None:
+        declare(self)
+        self.rejoined.update(b for loop in self.loops.values() for b in loop.blocks[1:] if meet)
+
+    def noted(*args: Any) -> Any:
+        version = side_by_side(*args)
+        made.append(version is not None)
+        return version
+
+    monkeypatch.setattr(abreast.Abreast, "_declare", declared)
+    monkeypatch.setattr(module, "side_by_side", noted)
+    numbers = (7, 1, 32, 0)
+    on_both(_tile(), _arrays(_need(*numbers), numbers), _GROUPS, LOCAL, slm_bytes=_SLM)
+    assert begun and any(made) is not meet
 
 
 def test_arrays_that_change_from_group_to_group() -> None:
