@@ -34,6 +34,7 @@ class Visit:
 
 
 Visits = dict[int, Visit]
+Own = dict[int, set[str]]  # see `_own`
 
 
 @dataclass(slots=True)
@@ -58,21 +59,23 @@ def analyse(function: Function, facts: Facts, visits: Visits | None = None) -> A
     if facts.is_long:
         analysis.entry = {0: BlockState(facts.inputs)}
         return analysis
-    analysis.entry = _entries(function, facts, analysis.visits, active=False)
+    own = _own(function, facts)
+    analysis.entry = _entries(function, facts, own, analysis.visits, active=False)
     if any(op.name == "exec_mask" for block in function.blocks for op in block.ops):
-        analysis.likely = _entries(function, facts, analysis.visits, active=True)
+        analysis.likely = _entries(function, facts, own, analysis.visits, active=True)
     return analysis
 
 
 def _entries(
-    function: Function, facts: Facts, visits: Visits, *, active: bool
+    function: Function, facts: Facts, own: Own, visits: Visits, *, active: bool
 ) -> dict[int, BlockState]:
     """Iterate over reachable blocks; a slot keeps its affine form where all predecessors agree.
 
-    A block that begins as in `visits` is not looked at again; certain ones are noted there.
+    A block that begins as in `visits` is not looked at again; certain ones are noted there.  Behind
+    a block nothing is known of its `own` roots.
     """
     entry: dict[int, BlockState] = {0: BlockState(facts.inputs)}
-    work, own, effort = [0], _own(function, facts), 0
+    work, effort = [0], 0
     waiting = {0}
     while work:
         i = heappop(work)  # the first in program order: what leads to it has mostly been there
@@ -104,7 +107,7 @@ def _entries(
     return entry
 
 
-def _own(function: Function, facts: Facts) -> dict[int, set[str]]:
+def _own(function: Function, facts: Facts) -> Own:
     """The roots that nothing reads behind each block: it alone accesses them, and runs once.
 
     Blocks that the flow does not have count, too: there it may end, and another version go on.
@@ -114,7 +117,7 @@ def _own(function: Function, facts: Facts) -> dict[int, set[str]]:
         for op in block.ops:
             if isinstance(op, (Read, Write)):
                 users.setdefault(op.root.name, set()).add(index)
-    own: dict[int, set[str]] = {}
+    own: Own = {}
     repeated = facts.flow.repeated()
     for name, blocks in users.items():
         if len(blocks) == 1 and not blocks & repeated:

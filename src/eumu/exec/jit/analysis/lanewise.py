@@ -87,15 +87,21 @@ def _entangled(function: Function) -> set[Key]:
 
 def _overlapping(keys: set[Key]) -> set[Key]:
     """The accesses of one root that share a byte with a different one."""
-    owner: dict[int, Key] = {}
-    bad: set[Key] = set()
-    for key in keys:
-        _, offsets, size = key
-        for byte in (o + n for o in offsets for n in range(size)):
-            other = owner.setdefault(byte, key)
-            if other is not key:
-                bad |= {key, other}
-    return bad
+    places = {key: _bytes(key) for key in keys}
+    once = twice = 0
+    for taken in places.values():
+        twice |= once & taken
+        once |= taken
+    return {key for key, taken in places.items() if taken & twice}
+
+
+def _bytes(key: Key) -> int:
+    """The bytes of a root that an access has, a bit each."""
+    _, offsets, size = key
+    element, taken = (1 << size) - 1, 0
+    for offset in offsets:
+        taken |= element << offset
+    return taken
 
 
 class _Block(Following[Key]):
