@@ -15,6 +15,7 @@ from eumu.ir.operations.ends import Barrier, CallIndirect, Jump, Ret
 from eumu.ir.operations.state import OnRegion
 from eumu.ir.passes.frames import Procedure, save_roots
 from eumu.ir.passes.modes import fold_modes
+from eumu.ir.passes.written import SHADOW_DISTANCE
 from eumu.ir.verify import check_lowered
 from eumu.isa.kinds.builder import InstBuilder
 from eumu.isa.kinds.operands import ExecSize
@@ -26,10 +27,12 @@ from eumu.program.operands import meaningless
 from eumu.program.predicates import missing
 from eumu.types import BOOL, TYPES, UD, UQ
 
-# Register-space addresses start here, and roots are this far apart, so that the address of one
-# variable plus a small offset is never the address of another.
+# Register-space addresses start here, and roots are so far apart, so that the address of one
+# variable plus a small offset is never the address of another: as far as there is space for all.
 _FIRST_ADDRESS = 0x1_0000
-_GAP = 0x1_0000
+_GAPS = (0x1_0000, 0x4000, 0x1000, 0x400)
+_SPACE = SHADOW_DISTANCE  # bytes; what lies behind says which of them are undefined
+_PREDEFINED = 64  # roots, or fewer, that no declaration makes
 
 _KINDS = {
     "A": (RootKind.ADDR, 4),
@@ -66,6 +69,7 @@ class _Lowering(InstBuilder):
         self._roots: dict[Declared, Root] = {}
         self._own: list[Root] = []  # the unit's roots
         self._first = 0  # the unit's first block
+        self._gap = _gap((kernel, *functions))
         self._address = _FIRST_ADDRESS
         self._labels: dict[tuple[str, str], int] = {}  # unit, label -> placeholder, below zero
         self._entries: dict[str, int] = {}  # called function -> placeholder
@@ -399,9 +403,9 @@ class _Lowering(InstBuilder):
         address = 0
         if kind is RootKind.GRF:
             address = self._address
-            self._address += -(-size // _GAP) * _GAP + _GAP
-            if self._address > 1 << 32:
-                raise Unsupported("more variables than the 32-bit register space holds")
+            self._address += _taken(size, self._gap)
+            if self._address > _SPACE:
+                raise Unsupported("more variables than the register space holds")
         root = Root(name, kind, size, address)
         self.function.roots[name] = root
         return root
@@ -415,6 +419,21 @@ class _Lowering(InstBuilder):
         if root.kind is RootKind.GRF:
             return self.root_address(root, base + offset)
         return self.read(root, Region.scalar(base + offset), UD, 1)
+
+
+def _taken(size: int, gap: int) -> int:
+    """Bytes of the register space from the start of a root of `size` bytes to the next one."""
+    return -(-size // gap) * gap + gap
+
+
+def _gap(units: Sequence[Kernel]) -> int:
+    """The largest gap between roots with which all variables have a place, or the smallest one."""
+    variables = [d for unit in units for d in unit.declarations if isinstance(d, Variable)]
+    sizes = [v.size for v in variables if v.alias is None]
+    for gap in _GAPS:
+        if sum(_taken(size, gap) for size in sizes) + _PREDEFINED * 2 * gap <= _SPACE:
+            return gap
+    return _GAPS[-1]
 
 
 def _alias_reach(kernel: Kernel) -> dict[Variable, int]:

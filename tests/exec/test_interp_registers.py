@@ -262,6 +262,66 @@ def test_a_read_outside_every_variable_is_zero(distance: int) -> None:
     assert host.read(0).tolist() == host.read(1).tolist() == want
 
 
+def _variables(uses: str) -> tuple[Kernel, Any, int]:
+    """A kernel of T and U, an address, and the distance from there to U.
+
+    The kernel takes U's address, or another thread of a pair looks at U, or neither.
+    """
+    k = Kernel()
+    start = table(k)
+    other = k.root("U", 64)
+    k.put("U", k.add(k.lane(), k.number(UD, 7)), k.true())
+    if uses == "address":
+        k.b.root_address(other, 0)
+    elif uses == "partner":
+        k.b.partner(other, Region.packed(0, 4), UD, 16)
+    return k, start, other.address - k.function.roots["T"].address
+
+
+USES = pytest.mark.parametrize("uses", ["address", "partner", "nothing"])
+
+
+@USES
+def test_a_read_reaches_variables_whose_address_is_taken(uses: str) -> None:
+    k, start, distance = _variables(uses)
+    x = k.b.read_indirect(start, UD, 16, offset=distance, vstride=0, row=16, hstride=4)
+    k.result(0, k.lane(), x)
+    k.end()
+    host = on_both(k, [np.full(32, 5, np.uint32)], local=32)
+    want = list(range(7, 23)) if uses == "address" else [0] * 16
+    assert host.read(0).tolist()[:16] == want
+
+
+@USES
+def test_a_write_reaches_variables_whose_address_is_taken(uses: str) -> None:
+    k, start, distance = _variables(uses)
+    k.b.write_indirect(start, k.lane(), k.mask(), offset=distance, hstride=4)
+    k.result(0, k.lane(), k.get("U"))
+    k.end()
+    if uses == "address":
+        host = on_both(k, [np.full(32, 5, np.uint32)], local=32)
+        assert host.read(0).tolist()[:16] == list(range(16))
+        return
+    with pytest.raises(Fault, match="outside every variable whose address") as caught:
+        on_both(k, [np.full(32, 5, np.uint32)], local=32)
+    assert caught.value.lanes == tuple(range(16))
+
+
+def test_where_no_address_is_taken_there_is_nothing_to_reach() -> None:
+    k = Kernel()
+    place = k.number(UD, k.root("T", 64).address)
+    x = k.b.read_indirect(place, UD, 16, offset=0, vstride=0, row=1, hstride=0)
+    k.result(0, k.lane(), x)
+    k.end()
+    assert on_both(k, [np.full(16, 5, np.uint32)]).read(0).tolist() == [0] * 16
+    k = Kernel()
+    place = k.b.const(UD, k.root("T", 64).address)
+    k.b.write_indirect(place, k.lane(), k.mask(), offset=0, hstride=4)
+    k.end()
+    with pytest.raises(Fault, match="outside every variable whose address"):
+        on_both(k)
+
+
 def test_the_largest_type_in_the_last_bytes_of_a_root() -> None:
     k = Kernel()
     root = k.root("ODD", 13)

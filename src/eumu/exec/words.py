@@ -47,6 +47,12 @@ def block_place(function: Function, block: int) -> str:
     return f"{label} ({place(function, first_instruction(function, block))})"
 
 
+def no_register(address: int) -> str:
+    """Why a register-indirect write is a fault."""
+    place = f"register-indirect access at {address:#x}"
+    return f"{place} is outside every variable whose address is taken"
+
+
 def unbound(index: int, surfaces: Iterable[int], host: Host) -> list[str]:
     """Notes to a surface index to which nothing is bound.
 

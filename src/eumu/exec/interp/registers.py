@@ -8,7 +8,7 @@ import numpy as np
 
 from eumu.exec.interp.site import STEPS, BlockSite
 from eumu.exec.interp.values import ALL, Lanes, Run, Slots, Step, full, store_rows, wide
-from eumu.ir import Region, Root, RootKind
+from eumu.ir import Region, Root
 from eumu.ir.operations.state import (
     ExecMask,
     Partner,
@@ -161,7 +161,7 @@ def exec_mask(site: BlockSite, op: ExecMask) -> Step:
 
 
 class _Space:
-    """The register space: which GRF root holds an address."""
+    """The register space: which root holds an address."""
 
     def __init__(self, roots: list[Root]) -> None:
         self.roots = sorted(roots, key=lambda root: root.address)
@@ -171,13 +171,15 @@ class _Space:
     def find(self, addresses: Lanes, size: int) -> tuple[Lanes, Lanes]:
         """Index of the root of each address, and whether `size` bytes there are all inside it."""
         index = np.searchsorted(self.starts, addresses, "right") - 1
+        if not self.roots:
+            return index, np.zeros(addresses.shape, bool)
         inside = (index >= 0) & (addresses + size <= self.ends[np.maximum(index, 0)])
         return index, inside
 
 
 def register_space(site: BlockSite) -> _Space:
     """Where the roots are that a register address may reach."""
-    return _Space([r for r in site.function.roots.values() if r.kind is RootKind.GRF])
+    return _Space(list(site.addressed.values()))
 
 
 def element_offsets(op: ReadIndirect, width: int) -> tuple[list[int], list[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,9 @@ from eumu.exec.interp.labels import Labels
 from eumu.exec.interp.races import AccessLog
 from eumu.exec.interp.values import Lanes, Mask, Run, Step
 from eumu.exec.state import ThreadState, instruction_span
-from eumu.ir import Block, Op, Value
+from eumu.ir import Block, Op, Root, Value
 from eumu.ir.operations.row import Table
-from eumu.ir.operations.state import ExecMask, Read, ReadFlag, Write, WriteFlag
+from eumu.ir.operations.state import ExecMask, Read, ReadFlag, Write, WriteFlag, addressed
 
 _ALIASES = frozenset({"splat", "bitcast", "shuffle", "and", "or", "select", "flush", "exec_mask"})
 
@@ -38,6 +39,11 @@ class BlockSite:
         self._slots: dict[int, int] = {}
         self._overwritten: frozenset[int] = frozenset()
         self._offsets: dict[int, int] = {}
+
+    @cached_property
+    def addressed(self) -> dict[str, Root]:
+        """What a register-indirect access may reach."""
+        return addressed(self.function)
 
     def enter(self, block: Block) -> int:
         """Get ready for the operations of `block`; the number of slots that it needs."""
@@ -102,14 +108,14 @@ class BlockSite:
         return Fault.of(finding)
 
     def check_registers(self, op: Op, run: Run, bad: Mask, places: Lanes) -> None:
-        """Raise for the first thread that has a register address outside every variable."""
+        """Raise for the first thread whose register address no variable has."""
         if not bad.any():
             return
         row = int(np.flatnonzero(bad.any(axis=1))[0])
         lanes = np.flatnonzero(bad[row])
         address = int(places[row, lanes[0]])
         raise self.fault(
-            f"register-indirect access at {address:#x} is outside every variable",
+            words.no_register(address),
             op.inst,
             int(run.threads[row]),
             self.lane_numbers(op, lanes),

@@ -144,6 +144,16 @@ class Special(Op):
     fact: str
 
 
+def addressed(function: Function) -> dict[str, Root]:
+    """By name, the roots whose address is taken: all that a register-indirect access may reach."""
+    return {
+        op.root.name: op.root
+        for block in function.blocks
+        for op in block.ops
+        if isinstance(op, RootAddress)
+    }
+
+
 class StateEmitter(Emitter):
     @operation("read", Read, DATA, "-> x")
     def read(self, root: Root, region: Region, type: Type, width: int) -> Value:
@@ -194,7 +204,7 @@ class StateEmitter(Emitter):
 
         There is one address for each `row` elements, or one address for all, and rows are then
         `vstride` apart; strides are in bytes.  Elements whose mask bit is clear give 0.  Elements
-        that are not inside one GRF root give 0, too, and are undefined.
+        that are not inside one root whose address is taken give 0, too, and are undefined.
         """
         op = ReadIndirect(
             "read_indirect",
@@ -212,7 +222,10 @@ class StateEmitter(Emitter):
     def write_indirect(
         self, address: Value, x: Value, mask: Value, *, offset: int, hstride: int
     ) -> None:
-        """Write from one address on; a masked element that is not inside one GRF root faults."""
+        """Write from one address on.
+
+        A masked element that is not inside one root whose address is taken faults.
+        """
         args = (address, x, mask)
         self.append(
             WriteIndirect("write_indirect", args, (), self.inst, offset=offset, hstride=hstride)

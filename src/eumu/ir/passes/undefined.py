@@ -28,6 +28,7 @@ from eumu.ir.operations.state import (
     Write,
     WriteFlag,
     WriteIndirect,
+    addressed,
 )
 from eumu.ir.passes.local_memory import LocalMemory, Place
 from eumu.ir.passes.written import SHADOW_DISTANCE, Written
@@ -59,19 +60,20 @@ def find_undefined(function: Function, *, device: bool = False) -> Function:
 
 def _shadows(function: Function) -> dict[str, Root]:
     """A shadow for each root that something undefined can be in."""
-    written, addressed = set(_written(function)), set(_addressed(function))
+    written = set(_written(function))
     filled = {
         argument.root.name
         for argument in function.inputs
         if (argument.offset, argument.size) == (0, argument.root.size)
         and argument.root.name not in written
     }
+    known = _OWN.union(addressed(function))  # their shadows must be where a register address leads
     return {
         root.name: Root(f"{root.name}.written", root.kind, root.size, _address(root))
         for root in function.roots.values()
         if root.kind is not RootKind.ARF
         and root.name not in filled
-        and (not root.name.startswith("%") or root.name in _OWN | addressed)
+        and (not root.name.startswith("%") or root.name in known)
     }
 
 
@@ -81,12 +83,6 @@ def _written(function: Function) -> Iterator[str]:
         for op in block.ops:
             if isinstance(op, (Write, WriteFlag, RootAddress)):
                 yield op.root.name
-
-
-def _addressed(function: Function) -> Iterator[str]:
-    """Roots that a register address is made of: their shadows must be where that leads."""
-    for block in function.blocks:
-        yield from (op.root.name for op in block.ops if isinstance(op, RootAddress))
 
 
 def _address(root: Root) -> int:

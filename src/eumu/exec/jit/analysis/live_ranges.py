@@ -32,6 +32,7 @@ from eumu.ir.operations.state import (
     Write,
     WriteFlag,
     WriteIndirect,
+    addressed,
 )
 from eumu.records import dataclass
 
@@ -110,7 +111,7 @@ def split_file(function: Function, flow: Flow, *, full_threads: bool = False) ->
     if file is None:
         return function
     full = {i for i in flow.parked if flow.full(i)} if full_threads else set()
-    opened = windows(function, flow, file, full) if _is_addressed(function, file) else {}
+    opened = windows(function, flow, file, full) if file.name in addressed(function) else {}
     if opened is None:
         return function
     blocks = {i: _Accesses(function, i, file, opened, i in full).found for i in flow.parked}
@@ -124,14 +125,6 @@ def split_file(function: Function, flow: Flow, *, full_threads: bool = False) ->
 
 def _is_file(root: Root) -> bool:
     return root.kind is RootKind.GRF and root.size >= LEAST
-
-
-def _is_addressed(function: Function, file: Root) -> bool:
-    return any(
-        isinstance(op, RootAddress) and op.root is file
-        for block in function.blocks
-        for op in block.ops
-    )
 
 
 def _all(blocks: dict[int, list[RegisterAccess]]) -> Iterator[RegisterAccess]:

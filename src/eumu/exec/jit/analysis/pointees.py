@@ -8,18 +8,13 @@ its root takes the slow path, which knows all of them.
 from __future__ import annotations
 
 from eumu.ir import Function, Root
-from eumu.ir.operations.state import Indirect, OnRoot, Read, RootAddress, Write
+from eumu.ir.operations.state import Indirect, OnRoot, Read, RootAddress, Write, addressed
 
 
 def pointees(function: Function) -> dict[int, Root]:
     """By the address value of an access, the only root that its address was made of."""
     roots: dict[str, set[str]] = {}  # what registers hold addresses of
-    named = {
-        op.root.name: op.root
-        for block in function.blocks
-        for op in block.ops
-        if isinstance(op, RootAddress)
-    }
+    named = addressed(function)
     pointed: dict[int, Root] = {}
     before = -1
     while named and before != (before := sum(map(len, roots.values()))):

@@ -23,7 +23,7 @@ from eumu.exec.jit.llvm.emit import (
 )
 from eumu.exec.jit.llvm.layout import FaultKind
 from eumu.ir import Op, Root, Value
-from eumu.ir.operations.state import ReadIndirect, WriteIndirect
+from eumu.ir.operations.state import ReadIndirect, WriteIndirect, addressed
 from eumu.records import dataclass
 
 
@@ -62,8 +62,10 @@ def _call(
     e = k.e
     e.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
     size = value.type.size
-    roots = [(r.address, r.size, place) for r, place in k.registers.memory.values()]
-    e.support["register.locate"] = register_locate(roots)
+    if "register.locate" not in e.support:
+        places_of = k.registers.memory
+        reached = [(r.address, r.size, places_of[n][1]) for n, r in addressed(k.function).items()]
+        e.support["register.locate"] = register_locate(reached)
     name = f"register.{'write' if store else 'read'}.{size * 8}"
     e.support[name] = register_loop(name, size, store)
     bad = e.call(

@@ -20,7 +20,7 @@ from eumu.errors import InternalError, Unsupported
 from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.llvm.emit import MEMCPY, Emitter, lane_type, scalar_type, vector_of
 from eumu.ir import Function, Region, Root, RootKind
-from eumu.ir.operations.state import OnRegion, Partner, RootAddress
+from eumu.ir.operations.state import OnRegion, Partner, addressed
 from eumu.records import dataclass
 from eumu.types import Type
 
@@ -148,7 +148,7 @@ def cut(
     """
     registers = Registers()
     place = record_offset
-    for root in _addressed(function):
+    for root in _in_memory(function):
         registers.memory[root.name] = (root, place)
         place += -(-root.size // 8) * 8
     registers.memory_end = place
@@ -202,14 +202,12 @@ def _find_inside(
             part.is_new = not inside & repeated
 
 
-def _addressed(function: Function) -> list[Root]:
-    """GRF roots whose register-space address is taken, and what partners look at."""
-    addressed: dict[str, Root] = {}
+def _in_memory(function: Function) -> list[Root]:
+    """The roots whose address is taken, and what partners look at."""
+    found = addressed(function)
     for block in function.blocks:
-        for op in block.ops:
-            if isinstance(op, (RootAddress, Partner)):
-                addressed[op.root.name] = op.root
-    return sorted(addressed.values(), key=lambda r: r.address)
+        found |= {op.root.name: op.root for op in block.ops if isinstance(op, Partner)}
+    return sorted(found.values(), key=lambda r: r.address)
 
 
 def _unite(root: Root, ranges: Sequence[tuple[int, int, int]]) -> Iterator[RegisterSlice]:

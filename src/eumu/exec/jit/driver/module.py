@@ -53,9 +53,9 @@ from eumu.exec.jit.llvm.emit import Emitter
 from eumu.exec.jit.llvm.layout import Record
 from eumu.ir import Function, Value
 from eumu.ir.operations.lanes import Const
-from eumu.ir.operations.state import RootAddress
+from eumu.ir.operations.state import addressed
 
-MOST_OPERATIONS: Final = 200_000  # of a function: their LLVM text alone takes 10 s
+MOST_OPERATIONS: Final = 400_000  # of a function: their LLVM text alone takes 10 s
 _SHORT: Final = 3000  # operations: a longer function is not compiled twice, and never inlined
 _LONG: Final = 20_000  # operations: of a longer one slower code is made, in half the time
 
@@ -86,7 +86,7 @@ def build(
         function.width,
         special.full_threads,
         input_slots(function, special),
-        _reach(function),
+        frozenset(addressed(function)),
         saved_roots(function),
         confined=function is not whole,
         is_long=length > _LONG,
@@ -228,13 +228,6 @@ def _full_masks(function: Function) -> set[tuple[int, int]]:
             elif op.name == "splat" and op.args[0].id in single:
                 full.add((index, op.result.id))
     return full
-
-
-def _reach(function: Function) -> frozenset[str]:
-    """Roots that register-indirect writes can change."""
-    return frozenset(
-        op.root.name for block in function.blocks for op in block.ops if isinstance(op, RootAddress)
-    )
 
 
 def _has_loop(function: Function) -> bool:

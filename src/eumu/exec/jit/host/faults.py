@@ -84,8 +84,7 @@ class Report:
             return self._lanes_elsewhere(site, lanes)
         if self.kind is FaultKind.INDIRECT:
             address = self.worker.get(Context.FAULT_ADDRESS)
-            reason = f"register-indirect access at {address:#x} is outside every variable"
-            at = self._shifted(site, lanes)
+            reason, at = words.no_register(address), self._shifted(site, lanes)
             return self._at(reason, site.inst, at, address, code="register-address")
         if self.kind is FaultKind.NO_FUNCTION:
             address = self.worker.get(Context.FAULT_ADDRESS)
