@@ -57,6 +57,10 @@ def run(numbered: list[tuple[int, Case]], device: str, engine: Engine) -> Output
     return execute(main, before, results, device, engine, ACTIVE)
 
 
+# Where a negated unsigned dword has 33 bits: Intel's finalizer makes one of a 64-bit number.
+_WIDE = frozenset({"add", "asr", "cmp", "max", "min", "mov", "sel", "shl", "shr"})
+
+
 def _written(type: Type, source: Source) -> Type:
     """The type of a source for the instruction; constants of bytes are words."""
     if source.kind != "i" or not type.is_int:
@@ -66,7 +70,7 @@ def _written(type: Type, source: Source) -> Type:
 
 def context(case: Case, k: int) -> tuple[Context, tuple[int, ...]]:
     """What the oracle needs to know of a lane, and its sources."""
-    wide = case.opcode.mnemonic == "add"
+    wide = case.opcode.mnemonic in _WIDE
     pairs = [modified(*case.lane(s, k), s.modifier, wide=wide) for s in case.sources]
     chosen = case.guarded()[k]
     types, numbers = zip(*pairs, strict=True)

@@ -77,9 +77,11 @@ def test_every_family_comes_up() -> None:
 def test_updates_are_such_to_the_fast_engine(
     what: str, simd: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It takes each as one, and makes a loop for it."""
-    made, kept = [], codegen._one_by_one
-    monkeypatch.setattr(codegen, "_one_by_one", lambda *given: made.append(kept(*given)))
+    """It takes each as one, and makes a loop for it, or updates all elements at once."""
+    made: list[None] = []
+    for way in ("_one_by_one", "_at_once"):
+        kept = getattr(codegen, way)
+        monkeypatch.setattr(codegen, way, lambda *given, kept=kept: made.append(kept(*given)))
     for seed in range(3):
         generator = Generator(seed, "skl", simd, f"k{seed}")
         node = Node(what, tuple(getattr(generator.updates, what)()))

@@ -56,7 +56,9 @@ def _dot(b: Gen9Builder, x: Value, y: Value, count: int, *, homogeneous: bool) -
 
 
 @opcode(0x10, two("cmp"), page="Compare")
-def cmp(b: Gen9Builder, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, options: Opts) -> None:
+def cmp(
+    b: Gen9Builder, cond: Cond, dst: PlainDst, src0: WideSrc0, src1: WideSrc1, options: Opts
+) -> None:
     """The flag and dst[i] (all ones or 0) say how src0[i] compares with src1[i]."""
     result = compare(b, cond, src0, src1, native=False)
     if cond is not None:
@@ -65,7 +67,9 @@ def cmp(b: Gen9Builder, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, optio
 
 
 @opcode(0x11, two("cmpn"), page="Compare NaN")
-def cmpn(b: Gen9Builder, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, options: Opts) -> None:
+def cmpn(
+    b: Gen9Builder, cond: Cond, dst: PlainDst, src0: WideSrc0, src1: WideSrc1, options: Opts
+) -> None:
     """As cmp; with `ge` or `lt` a NaN in src1 makes the comparison true."""
     result = compare(b, cond, src0, src1, native=True)
     if cond is not None:

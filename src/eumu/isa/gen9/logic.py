@@ -21,10 +21,10 @@ from eumu.isa.gen9.kinds import (
     PlainTernarySrc0,
     PlainTernarySrc1,
     PlainTernarySrc2,
-    Src0,
     Src1,
     TernaryExec,
     TernaryOpts,
+    WideSrc0,
 )
 from eumu.isa.gen9.registry import one, opcode, three, two
 from eumu.isa.mathlib.integers import (
@@ -74,7 +74,7 @@ def xor(
 
 
 @opcode(0x08, two("shr"), page="Shift Right")
-def shr(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def shr(b: Gen9Builder, cond: Cond, dst: Dst, src0: WideSrc0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] >> src1[i], zeros come in; the count has 5 bits (of :q 6)."""
     b.integers(src0, src1)
     x, count = shift_operands(b, dst, src0, src1, signed=False)
@@ -82,7 +82,7 @@ def shr(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: O
 
 
 @opcode(0x09, two("shl"), page="Shift Left")
-def shl(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def shl(b: Gen9Builder, cond: Cond, dst: Dst, src0: WideSrc0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] << src1[i]; the count has 5 bits (of :q 6)."""
     b.integers(src0, src1)
     x, count = shift_operands(b, dst, src0, src1, signed=src0.type.is_signed)
@@ -91,7 +91,7 @@ def shl(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: O
 
 
 @opcode(0x0C, two("asr"), page="Arithmetic Shift Right")
-def asr(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def asr(b: Gen9Builder, cond: Cond, dst: Dst, src0: WideSrc0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] >> src1[i], the sign comes in, zeros if it has none; the count as in shr."""
     b.integers(src0, src1)
     x, count = shift_operands(b, dst, src0, src1, signed=src0.type.is_signed)

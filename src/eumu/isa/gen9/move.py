@@ -13,25 +13,28 @@ from eumu.isa.gen9.kinds import (
     PlainDst,
     PlainSrc0,
     PlainTernaryExec,
-    Src0,
-    Src1,
     TernaryDst,
     TernaryOpts,
     TernarySrc0,
     TernarySrc1,
     TernarySrc2,
+    WideOnlySrc,
+    WideSrc0,
+    WideSrc1,
 )
 from eumu.isa.gen9.registry import one, opcode, three, two
 
 
 @opcode(0x01, one("mov"), page="Move")
-def mov(b: Gen9Builder, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def mov(b: Gen9Builder, cond: Cond, dst: Dst, src0: WideOnlySrc, options: Opts) -> None:
     """dst[i] = src0[i], converted; bits are kept where both types are of one family."""
     b.finish(dst, src0, cond, options)
 
 
 @opcode(0x02, two("sel"), page="Select")
-def sel(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def sel(
+    b: Gen9Builder, cond: Cond, dst: Dst, src0: WideSrc0, src1: WideSrc1, options: Opts
+) -> None:
     """dst[i] = src0[i] where the predicate holds, else src1[i]; `ge`, `lt`: max, min."""
     mask = b.choose()
     if cond is None:

@@ -189,12 +189,12 @@ def divm(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
 
 
 @extremum("{pred}min{dst.sat} {exec} {dst} {src0} {src1}", sub=0)
-def minimum(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
+def minimum(b: InstBuilder, dst: Dst, src0: WideSrc, src1: WideSrc) -> None:
     """dst[i] = the lesser source; where one is NaN, the other."""
     b.write(dst, b.extreme(dst, src0, src1, least=True))
 
 
 @extremum("{pred}max{dst.sat} {exec} {dst} {src0} {src1}", sub=1)
-def maximum(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
+def maximum(b: InstBuilder, dst: Dst, src0: WideSrc, src1: WideSrc) -> None:
     """dst[i] = the greater source; where one is NaN, the other."""
     b.write(dst, b.extreme(dst, src0, src1, least=False))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, InstBuilder, Src, Table, WritePlace
+from eumu.isa.kinds import Dst, InstBuilder, Src, Table, WideSrc, WritePlace
 from eumu.isa.limits import EVERY_PLATFORM, FrontEnd
 from eumu.isa.mathlib.integers import on_bits, saturating_shift
 from eumu.isa.visa import typemaps as maps
@@ -111,7 +111,7 @@ def _shift(
     0x24, "{pred}shl{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SHIFT, page="SHL",
     front_end=maps.ANY_MODIFIER,
 )  # fmt: skip
-def shl(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
+def shl(b: InstBuilder, dst: Dst, src0: WideSrc, src1: Src) -> None:
     """dst[i] = src0[i] << src1[i], the count modulo 32 (64 for 64-bit elements)."""
     x, count = _shift(b, dst, src0, src1, signed=None)
     b.write(dst, saturating_shift(b, x, count) if dst.saturate else b.shl(x, count))
@@ -121,7 +121,7 @@ def shl(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     0x25, "{pred}shr{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SHIFT_UNSIGNED, page="SHR",
     front_end=maps.ANY_MODIFIER,
 )  # fmt: skip
-def shr(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
+def shr(b: InstBuilder, dst: Dst, src0: WideSrc, src1: Src) -> None:
     """dst[i] = src0[i] >> src1[i], zeros shifted in; a signed source is read as unsigned."""
     b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=False)))
 
@@ -131,7 +131,7 @@ def shr(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     limits=maps.UNSATURATED,
     front_end=FrontEnd(modifiers="any", saturation="yes", emits_saturation=True),
 )  # fmt: skip
-def asr(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
+def asr(b: InstBuilder, dst: Dst, src0: WideSrc, src1: Src) -> None:
     """dst[i] = src0[i] >> src1[i], the sign shifted in; zeros if src0 has none, as in shr."""
     b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=None)))
 

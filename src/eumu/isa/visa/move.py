@@ -41,7 +41,7 @@ class BitSourceKind(SourceKind):
         return builder.cmp("eq", builder.and_(value, one), one)
 
 
-MoveSrc = Annotated[Value, MoveSourceKind()]
+MoveSrc = Annotated[Value, MoveSourceKind(wide=True)]
 BitSrc = Annotated[Value, BitSourceKind()]
 AddressSrc = Annotated[Value, SourceKind(address=True)]
 
