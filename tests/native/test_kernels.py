@@ -115,3 +115,51 @@ def test_native_code_of_another_generation_is_not_run() -> None:
     kernel = _load("saxpy", "pvc")["saxpy"]
     with pytest.raises(eumu.Unsupported, match="native code of Gen9"):
         kernel.launch(eumu.Device("pvc"), 32, args=[None, None, 1.0], level="native")
+
+
+@pytest.mark.parametrize(
+    ("type", "other", "is_right"),
+    [("char", "uchar", False), ("short", "ushort", False), ("short", "uchar", True)],
+)
+def test_divisions_of_short_numbers_with_a_sign_by_those_without(
+    ocloc: str, type: str, other: str, is_right: bool
+) -> None:
+    """The finalizer divides without signs (docs/findings.md)."""
+    short = {"char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16}
+    device, x, y = eumu.Device("skl"), short[type]([-7, 7, -9, 100]), short[other]([2, 2, 3, 7])
+    for sign, wanted in (("/", [-3, 3, -3, 14]), ("%", [-1, 1, 0, 2])):
+        source = f"kernel void k(global int *o, global const {type} *x, global const {other} *y)"
+        source += f" {{ int i = get_global_id(0); o[i] = x[i] {sign} y[i]; }}"
+        kernel = eumu.build(source, "skl")["k"]
+        for level in LEVELS:
+            out = device.array(4, np.int32)
+            kernel.launch(device, 4, 4, [out, device.array(x), device.array(y)], level=level)
+            found = out.numpy().tolist()
+            assert (found == wanted) == (is_right or level == "visa"), (level, found)
+
+
+@pytest.mark.parametrize(
+    ("options", "beside", "wanted"),
+    [
+        ("", "kernel void z(global uint *o) { o[0] = 1; }", 0),
+        ("", "", 2),
+        ("-cl-opt-disable", "kernel void z(global uint *o) { o[0] = 1; }", 2),
+    ],
+)
+def test_a_kernel_whose_code_is_gone(ocloc: str, options: str, beside: str, wanted: int) -> None:
+    """Beside another one, the compiler leaves nothing of a kernel (docs/findings.md)."""
+    source = """
+    struct s { uchar2 some[2]; ulong3 more; };
+    kernel void k(global uint *o, global const uint *a, uint n) {
+        uint i = get_global_id(0);
+        struct s s;
+        s.some[0] = s.some[1] = (uchar2)((uchar)n);
+        s.more = (ulong3)(a[i]);
+        o[i] = s.some[(uint)s.more.s2 & 1].s0;
+    }"""
+    device = eumu.Device("skl")
+    for level in LEVELS:
+        out, given = device.array(16, np.uint32), device.array(np.arange(16, dtype=np.uint32))
+        kernel = eumu.build(source + beside, "skl", options)["k"]
+        kernel.launch(device, 16, 16, [out, given, 2], level=level)
+        assert set(out.numpy().tolist()) == {wanted}

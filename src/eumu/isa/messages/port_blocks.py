@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from eumu.ir import Space, Value
 from eumu.isa.kinds import InstBuilder
 from eumu.isa.messages.port_addresses import (
@@ -23,6 +25,7 @@ from eumu.isa.messages.request import (
 from eumu.types import UD, UQ
 
 _OWORD, _HWORD = 16, 32
+_HWORDS: Final = 3  # a kind of flat blocks
 
 
 def _owords(request: MessageRequest) -> tuple[int, int]:
@@ -93,23 +96,28 @@ def oword_block_write(b: InstBuilder, request: MessageRequest) -> Lengths:
     return _block_write(b, request, target, address, count * _OWORD, place)
 
 
-def _flat_block(b: InstBuilder, request: MessageRequest) -> tuple[Value, int, int]:
-    if request.get("block") > 1:
-        raise request.unsupported("only blocks of consecutive owords are modelled")
+def _flat_block(b: InstBuilder, request: MessageRequest, *, write: bool) -> Lengths:
+    address, kind = request.payload.read(b, 0, UQ, 1), request.get("block")
+    if kind == _HWORDS:
+        size = request.get("block size")
+        if not 1 <= size <= 4:
+            raise request.unsupported("its block size is reserved")
+        return _masked_block(b, request, Space.FLAT, address, _HWORD << size - 1, write=write)
+    if kind > 1:
+        raise request.unsupported("only blocks of consecutive bytes are modelled")
     count, place = _owords(request)
-    return request.payload.read(b, 0, UQ, 1), count * _OWORD, place
+    move = _block_write if write else _block_read
+    return move(b, request, FLAT, address, count * _OWORD, place)
 
 
 def flat_block_read(b: InstBuilder, request: MessageRequest) -> Lengths:
-    """Owords from the 64-bit address in the header."""
-    address, count, place = _flat_block(b, request)
-    return _block_read(b, request, FLAT, address, count, place)
+    """Owords or hwords from the 64-bit address in the header; channels have dwords of hwords."""
+    return _flat_block(b, request, write=False)
 
 
 def flat_block_write(b: InstBuilder, request: MessageRequest) -> Lengths:
-    """Owords to the 64-bit address in the header."""
-    address, count, place = _flat_block(b, request)
-    return _block_write(b, request, FLAT, address, count, place)
+    """Owords or hwords to the 64-bit address in the header; channels have dwords of hwords."""
+    return _flat_block(b, request, write=True)
 
 
 def scratch_block(b: InstBuilder, request: MessageRequest, *, write: bool) -> Lengths:
@@ -124,20 +132,29 @@ def scratch_block(b: InstBuilder, request: MessageRequest, *, write: bool) -> Le
     address = moved(b, base, request.get("hword offset") * _HWORD)
     count = _HWORD << request.get("hwords")
     if request.get("channel mode"):
-        return _masked_block(b, request, address, count, write=write)
+        if b.width < 8:
+            raise request.unsupported("in dword mode it has eight or sixteen channels")
+        return _masked_block(b, request, Space.SCRATCH, address, count, write=write)
     move = _block_write if write else _block_read
     return move(b, request, AddressSpace(Space.SCRATCH), address, count, 0)
 
 
 def _masked_block(
-    b: InstBuilder, request: MessageRequest, address: Value, count: int, *, write: bool
+    b: InstBuilder,
+    request: MessageRequest,
+    space: Space,
+    address: Value,
+    count: int,
+    *,
+    write: bool,
 ) -> Lengths:
-    """A scratch block of which each channel has a dword in every register, or in every two."""
+    """A block of which each channel has a dword in every register, or in every two.
+
+    Up to eight channels have one in every register.
+    """
     width = min(b.width, 16)
-    if width < 8:
-        raise request.unsupported("in dword mode it has eight or sixteen channels")
-    pitch = 4 * width
-    step = b.shl(b.iota(UD, width), b.const(UD, 2, width))
+    pitch = 4 * max(width, 8)
+    step = b.shl(b.iota(address.type, width), b.const(address.type, 2, width))
     mask = b.slice(b.mask, 0, width)
     for place in range(0, count, pitch):
         lanes = min(width, (count - place) // 4)
@@ -145,8 +162,8 @@ def _masked_block(
         start, on = moved(b, start, place), b.slice(mask, 0, lanes)
         if write:
             data = request.payload.read(b, request.header + place, UD, lanes)
-            b.store(Space.SCRATCH, start, on, [data])
+            b.store(space, start, on, [data])
         else:
-            (bits,) = b.load(Space.SCRATCH, start, on, UD, 1)
+            (bits,) = b.load(space, start, on, UD, 1)
             request.answer(b, place, bits, on)
     return Lengths(1 + registers(count)) if write else Lengths(1, registers(count))

@@ -74,6 +74,7 @@ _NEED_HEADER: Final = frozenset(
         *("sample_8x8", "sample_unorm"),
     }
 )
+_CONSECUTIVE_OWORDS: Final = 1  # and 0; others are other blocks
 _NO_CHANNEL: Final = 15
 _FUNCTION_BITS: Final = 0x7FF  # of an extended descriptor: those that say where it goes
 # What <8;8,1> is there: Mesa's compiler leaves the region of other instructions in a send.
@@ -85,6 +86,8 @@ def hint(request: MessageRequest, name: str) -> str:
     """Why no result of a message depends on a field, "" if one does."""
     if name in _WITHOUT_HEADER and not request.header and request.message.get("header") is not None:
         return _WITHOUT_HEADER[name] if _name(request) in _TYPED else ""
+    if name == "block" and request.get(name) > _CONSECUTIVE_OWORDS:
+        return ""
     for field, messages, reason in _HINT_ROWS:
         if field == name and (not messages or _name(request) in messages):
             return reason
