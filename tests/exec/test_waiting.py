@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from eumu.errors import Fault
+from eumu.exec.host import Engine
+from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.exec.jit.driver import module
 from eumu.ir import Space
@@ -47,7 +49,8 @@ def test_a_lock_that_each_lane_takes() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_lock_of_lanes_of_several_threads_and_groups(workers: int) -> None:
     start, engine = np.zeros(2, np.uint32), Jit(workers=workers)
-    host, _ = launch(lock_kernel(True), [start], 3, 64, engine=engine, fuel=1 << 26)
+    fuel = 1 << 30  # who has the lock may get no processor for seconds, and others go on asking
+    host, _ = launch(lock_kernel(True), [start], 3, 64, engine=engine, fuel=fuel)
     assert host.read(0).tolist() == [0, 3 * 4 * sum(range(1, 17))]
 
 
@@ -87,3 +90,50 @@ def test_a_lane_waits_for_a_later_one() -> None:
     start[16] = 5
     for host in on_memory(k, [start], 1, 16, fuel=1 << 24):
         assert host.read(0).tolist() == [5] * 17
+
+
+def meeting(turns: int, *, together: bool) -> Kernel:
+    """The first lane waits until one of the second thread has counted turns; the others of its
+    thread wait for it in front of a barrier."""
+    k = Kernel("entry", "wait", "others", "count", "met", "done")
+    k.function.together = together
+    zero = k.number(UD, 0)
+    k.go("diverge", "wait", "others", mask=k.b.cmp("eq", k.local_id(), zero))
+    k.at("wait")
+    (seen,) = k.b.load(Space.FLAT, k.address(0, k.number(UD, 0), 4), k.mask(), UD)
+    k.b.fence("global")
+    k.go("diverge", "met", "wait", mask=k.b.cmp("eq", seen, k.number(UD, turns)))
+    k.at("others")
+    k.go("diverge", "count", "met", mask=k.b.cmp("eq", k.local_id(), k.number(UD, 16)))
+    k.at("count")
+    place, one = k.address(0, k.number(UD, 0), 4), k.number(UD, 1)
+    old = k.b.atomic("add", Space.FLAT, place, k.mask(), UD, (one,))
+    k.go("diverge", "met", "count", mask=k.b.cmp("eq", old, k.number(UD, turns - 1)))
+    k.at("met")
+    k.inst(1)
+    k.go("barrier", "done", kind="sync")
+    k.at("done")
+    k.result(1, k.local_id(), k.number(UD, 7))
+    k.end()
+    return k
+
+
+@pytest.mark.parametrize(("engine", "turns"), [(Interpreter, 1000), (Jit, 400_000)])
+def test_lanes_that_run_together_wait_for_one_that_waits_for_another_thread(
+    engine: type[Engine], turns: int
+) -> None:
+    """Threads have enough turns of their own for the lane to have waited in vain."""
+    arrays = [np.zeros(1, np.uint32), np.zeros(32, np.uint32)]
+    more = {"engine": engine(), "fuel": 1 << 24}
+    host, _ = launch(meeting(turns, together=True), arrays, 1, 32, **more)
+    assert host.read(0).tolist() == [turns] and host.read(1).tolist() == [7] * 32
+    with pytest.raises(Fault, match="lanes 0 of the thread are elsewhere"):
+        launch(meeting(turns, together=False), arrays, 1, 32, **more)
+
+
+def test_lanes_that_run_together_do_not_wait_for_each_other() -> None:
+    """As on hardware; only the budget ends that."""
+    kernel = lock_kernel(True)
+    kernel.function.together = True
+    with pytest.raises(Fault, match="instruction budget"):
+        on_memory(kernel, [np.zeros(2, np.uint32)], 1, 16, fuel=1 << 11)

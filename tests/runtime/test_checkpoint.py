@@ -304,6 +304,7 @@ OTHERS: dict[type, dict[str, Any]] = {
         "thread_space": True,
         "full_threads": True,
         "lockstep": None,  # whether a race is one
+        "together": True,
         "origins": None,  # and what findings say
         "sources": None,
         "alignments": None,  # these two say what is misaligned

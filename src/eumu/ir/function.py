@@ -192,6 +192,7 @@ class Function:
     `origins` are the lines of the source as the program has them, per instruction; `sources` says
     more of one (its text, its column), and whether it is asked for an access to memory.  With
     `lockstep` lanes of a thread may count on running together; the language may not allow that.
+    With `together` they surely do: none runs while others wait in front of it, however long.
     `alignments` are the bytes of which addresses of an instruction's message must be multiples;
     `promised` says the same of what the program's language promises of the accesses of a line.
     `fidelity` has the instructions that are not exact.  `owner` is a weak reference to the kernel
@@ -210,6 +211,7 @@ class Function:
     thread_space: bool = False
     full_threads: bool = False
     lockstep: bool = True
+    together: bool = False
     origins: list[Place | None] = field(default_factory=list)
     sources: Callable[[Place, bool], Place] | None = None
     alignments: dict[int, int] = field(default_factory=dict)

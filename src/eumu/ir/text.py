@@ -23,7 +23,8 @@ def format_function(function: Function, heads: Callable[[int], Sequence[str]] | 
 
 
 def _lines(function: Function, heads: Callable[[int], Sequence[str]]) -> Iterator[str]:
-    yield f"function {function.name} simd{function.width} grf{function.grf_bytes}"
+    together = " together" if function.together else ""
+    yield f"function {function.name} simd{function.width} grf{function.grf_bytes}{together}"
     for root in function.roots.values():
         yield f"  {format_root(root)}"
     for item in function.inputs:

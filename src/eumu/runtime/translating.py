@@ -36,16 +36,17 @@ class Promises:
         return self._lines.get(place.line, 1)
 
 
-def in_lockstep(linked: Linkage) -> bool:
-    """Whether lanes must wait for each other at barriers of sub-groups, as far as is known."""
-    return not all(f.spirv and not zebin.has_subgroup_barrier(f.spirv) for f in linked.files)
+def in_lockstep(linked: Linkage) -> bool | None:
+    """Whether lanes must wait for each other at barriers of sub-groups; None if nobody knows."""
+    found = [zebin.has_subgroup_barrier(f.spirv) for f in linked.files]
+    return True if True in found else None if None in found else False
 
 
 def translator(
     linked: Linkage,
     kernel: zebin.Kernel,
     sources: Sources,
-    lockstep: bool,
+    lockstep: bool | None,
     promised: Callable[[Place], int],
 ) -> Callable[[Platform], Function]:
     """The vISA of a kernel and of what it may call, in IR."""
@@ -62,7 +63,8 @@ def translator(
         title = linked.title(0, kernel.name)
         code = linked.titled(0, _parsed(files[0], kernel, is_function=False), title)
         function = lowered(code, target, functions)
-        function.sources, function.lockstep = sources.place, lockstep
+        function.sources, function.lockstep = sources.place, lockstep is not False
+        function.together = lockstep is True
         function.promised = promised
         return function
 
@@ -70,7 +72,7 @@ def translator(
 
 
 def native_translator(
-    linked: Linkage, kernel: zebin.Kernel, info: KernelInfo, sources: Sources, lockstep: bool
+    linked: Linkage, kernel: zebin.Kernel, info: KernelInfo, sources: Sources, lockstep: bool | None
 ) -> Callable[[Platform], Function]:
     """The machine code of a kernel and of what it may call in its own file, in IR."""
     elf = linked.files[0]
@@ -98,7 +100,8 @@ def native_translator(
             functions=code.functions,
             line_of=partial(sources.at, kernel.name),
         )
-        function.sources, function.lockstep = sources.place, lockstep
+        function.sources, function.lockstep = sources.place, lockstep is not False
+        function.together = lockstep is True
         return function
 
     return translate

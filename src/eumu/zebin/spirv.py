@@ -51,22 +51,26 @@ def _instructions(words: Words) -> Iterator[tuple[int, Words]]:
         at += length
 
 
-def has_subgroup_barrier(module: bytes) -> bool:
-    """Whether a module has a barrier of a sub-group; also if it cannot be told.
+def has_subgroup_barrier(module: bytes) -> bool | None:
+    """Whether a module has a barrier of a sub-group; None if it cannot be told.
 
     The compiler makes no instruction of it, as lanes of a thread run together.
     """
     words = _words(module)
     if len(words) <= _HEADER or words[0] != _MAGIC or any(name in module for name in _NAMES):
-        return True
+        return None
     constants: dict[int, int] = {}
+    found: bool | None = False
     for opcode, inst in _instructions(words):
         if opcode == _CONSTANT:
             constants[inst[2]] = inst[3]
-        scope = constants.get(inst[1], _SUBGROUP) if opcode == _BARRIER else None
-        if opcode < 0 or scope == _SUBGROUP:
+        elif opcode == _BARRIER and inst[1] not in constants:
+            found = None
+        elif opcode == _BARRIER and constants[inst[1]] == _SUBGROUP:
             return True
-    return False
+        elif opcode < 0:
+            return None
+    return found
 
 
 def promised_alignments(module: bytes) -> dict[int, int]:

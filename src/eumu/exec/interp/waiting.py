@@ -91,7 +91,7 @@ class Flow:
             return
         threads = run.threads[back]
         self.loop[threads] = inst
-        if len(threads):
+        if len(threads) and not self.site.function.together:
             self.order.back_edge(threads)
 
     # ---- moving lanes

@@ -333,8 +333,11 @@ def _meets(end: Terminator | None) -> bool:
 def rotating_headers(function: Function, flow: Flow) -> frozenset[int]:
     """Headers of loops that may wait for another lane of the thread.
 
-    An atomic operation whose result nobody uses is no way to wait.
+    An atomic operation whose result nobody uses is no way to wait.  Lanes that run together do not
+    wait for each other.
     """
+    if function.together:
+        return frozenset()
     return _headers(function, flow, _waits_for_lanes)
 
 
