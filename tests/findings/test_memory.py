@@ -11,6 +11,7 @@ import pytest
 
 import eumu
 from eumu.errors import Finding, Severity
+from eumu.runtime.array import Array
 from eumu.zebin import has_subgroup_barrier, promised_alignments
 
 SOURCE = Path(__file__).parent / "memory.cl"
@@ -81,6 +82,23 @@ def fault(
 
 def array(name: str, access: str = "rw", dtype: type = np.int32) -> Any:
     return lambda dev: dev.array(np.arange(32, dtype=dtype), name=name, access=access)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_behind_a_part_of_an_array(engine: str, ocloc: str) -> None:
+    """What is behind the part is in the array, and is not called behind that."""
+    dev = eumu.Device("skl", engine=engine)
+    whole = dev.array(np.arange(32, dtype=np.int32), name="in")
+    part = Array.lent(dev, whole.address, 64, "a part")
+    with pytest.raises(eumu.Fault, match="outside the 64 bytes of surface") as caught:
+        program("skl")["add_one"].launch(dev, 32, args=[array("out")(dev), part])
+    memory = caught.value.finding.memory
+    assert memory is not None and (memory.array, memory.offset) == ("in", 64)
+    assert memory.state == "inside" and str(memory).endswith("this is offset 64, element 16")
+    with pytest.raises(eumu.Fault) as caught:
+        program("skl")["add_one"].launch(dev, 48, args=[array("out")(dev), whole])
+    memory = caught.value.finding.memory
+    assert memory is not None and memory.state == "after"
 
 
 DECLARED = {

@@ -252,9 +252,17 @@ def test_the_last_group_reads_what_fences_have_published(device: str, ocloc: str
 def test_spirv_that_says_nothing() -> None:
     """Lanes are taken to run together unless the module says otherwise."""
     for module in (b"", b"\0" * 64, b"\x03\x02\x23\x07" + b"\0" * 16 + b"\xff" * 4):
-        assert has_subgroup_barrier(module)
+        assert has_subgroup_barrier(module) is None
     nothing = struct.pack("<6I", 0x07230203, 0x10000, 0, 8, 0, 1 << 16)
-    assert not has_subgroup_barrier(nothing)
+    assert has_subgroup_barrier(nothing) is False
+
+
+@pytest.mark.parametrize(("scope", "is_one"), [(2, False), (3, True), (None, None)])
+def test_spirv_that_has_a_barrier(scope: int | None, is_one: bool | None) -> None:
+    """Its scope is a constant, or nobody knows."""
+    constant = [] if scope is None else [4 << 16 | 43, 1, 7, scope]
+    words = [0x07230203, 0x10000, 0, 8, 0, *constant, 4 << 16 | 224, 7, 7, 7]
+    assert has_subgroup_barrier(struct.pack(f"<{len(words)}I", *words)) is is_one
 
 
 @pytest.mark.parametrize("engine", ENGINES)

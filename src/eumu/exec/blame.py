@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from eumu import addresses
 from eumu.errors import ArrayPlace, Finding, Ids, InternalError, Place, Severity
+from eumu.exec import joined
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host
 from eumu.exec.state import instruction_span, instruction_text
@@ -25,6 +26,7 @@ _RESERVED: Final = {
     addresses.SCRATCH_STATE: Space.SCRATCH,
 }
 _NULL: Final = 4096  # addresses below are of a null pointer
+_MOST_LINES: Final = 8  # that a note lists
 
 
 def source_place(function: Function, inst: int, *, access: bool = False) -> Place | None:
@@ -33,6 +35,17 @@ def source_place(function: Function, inst: int, *, access: bool = False) -> Plac
     if origin is None or function.sources is None:
         return origin
     return function.sources(origin, access)
+
+
+def lines_of_address(function: Function, inst: int) -> list[str]:
+    """A note with the lines that make the address of an access that has none of its own."""
+    origins = (source_place(function, made) for made in joined.instructions(function, inst))
+    lines = list(dict.fromkeys((p.file, p.line) for p in origins if p is not None))
+    if not lines:
+        return []
+    shown = ", ".join(f"{file}:{line}" for file, line in sorted(lines)[:_MOST_LINES])
+    more = f" and {len(lines) - _MOST_LINES} more lines" * (len(lines) > _MOST_LINES)
+    return [f"the compiler gives this access no line; its address is made at {shown}{more}"]
 
 
 def work_item(grid: Grid, group: Ids, thread: int, lane: int) -> tuple[Ids, Ids] | None:
@@ -77,6 +90,8 @@ def record(
     item = work_item(grid, ids, thread, lanes[0]) if lanes else None
     text = instruction_text(function, inst) if inst >= 0 else ""
     unplaced = [f"instruction: {text}"] if text and span is None else []
+    access = _is_access(function, inst)
+    joined_lines = lines_of_address(function, inst) if access else []
     return Finding(
         code,
         reason,
@@ -86,9 +101,9 @@ def record(
         thread,
         tuple(lanes),
         count,
-        (*unplaced, *notes),
+        (*unplaced, *joined_lines, *notes),
         severity,
-        source_place(function, inst, access=_is_access(function, inst)),
+        source_place(function, inst, access=access),
         text,
         item[0] if item else None,
         item[1] if item else None,
@@ -112,8 +127,10 @@ def outside(
         if array is None:
             return "out-of-bounds", None
         offset = address - (1 << 32 if address >> 31 & 1 and address >> 32 == 0 else 0)
-        state = "before" if offset < 0 else "after"
-        return "out-of-bounds", replace(array, offset=array.offset + offset, state=state)
+        place = array.offset + offset
+        beside = offset < 0 or array.offset + bound.size < array.size  # of a part of the array
+        state = "before" if place < 0 else "inside" if beside and place < array.size else "after"
+        return "out-of-bounds", replace(array, offset=place, state=state)
     if space is not Space.FLAT:
         name, size = (
             (LOCAL_MEMORY, grid.slm_bytes) if space is Space.SLM else (SCRATCH, grid.scratch_bytes)

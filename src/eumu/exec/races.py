@@ -54,7 +54,13 @@ _PENDING: Final = 1 << 20  # bytes noted until they are put together
 _ROWS: Final = 1 << 24  # rows that are kept: 1.2 GB
 _PAIRS: Final = 1 << 26  # pairs of accesses to one byte that are looked at
 _FOUND: Final = 1 << 20  # racing pairs until one for each two instructions is kept
-_NAMES: Final = {READ: "load", WRITE: "store", ATOMIC_WRITE: "atomic", ATOMIC_READ: "atomic load"}
+_NAMES: Final = {
+    READ: "load",
+    WRITE: "store",
+    ATOMIC_WRITE: "atomic operation",
+    ATOMIC_READ: "atomic load",
+}
+_WITH_ARTICLE: Final = {k: ("an " if n[0] == "a" else "a ") + n for k, n in _NAMES.items()}
 
 
 def publishes(function: Function) -> bool:
@@ -349,7 +355,9 @@ class Log:
         theirs = [f"the store writes {wrote:#x}"] if b.kind[0] == WRITE else []
         reason = f"race: {kinds[0]} and {kinds[1]} of different work items, byte {memory.offset}"
         reason += f" of {where}; nothing orders them" + ("; they store equal values" * equal)
-        related = of_b._record(b, other, f"the other access, a {kinds[1]}", theirs, memory)
+        related = of_b._record(
+            b, other, f"the other access, {_WITH_ARTICLE[int(b.kind[0])]}", theirs, memory
+        )
         checked = bool(b.kind[0] == READ) and int(a.inst[0]) in self._exchanges
         reason += "; the exchange compares what was loaded" * checked
         severity = Severity.NOTE if equal or checked else Severity.ERROR
