@@ -18,6 +18,7 @@ _YES: Final = ("on", "1", "yes", "true")
 _NO: Final = ("off", "0", "no", "false")
 _NO_PROGRAM: Final[tuple[str, ...]] = ()
 _PROGRAMS: Final = f"programs, separated by `{os.pathsep}`"
+MOST_FUEL: Final = (1 << 62) - 1  # instructions of a thread
 _MOST_MB: Final = 1 << 40  # more than any machine has, and bytes still have 64 bits
 
 
@@ -220,6 +221,18 @@ COMPUTE_UNITS: Final = Setting(
     " programs do work for each",
     _number(1, 65536),
 )
+FUEL: Final = Setting(
+    *("EUMU_FUEL", "a whole number from 1 to 2^62 - 1", None),
+    "2^28, behind a driver 2^32, on the interpreter 2^22",
+    "the instructions that one thread of a launch may run, where the launch does not say it",
+    _number(1, MOST_FUEL),
+)
+HARDWARE_BOUNDS: Final = Setting(
+    *("EUMU_HARDWARE_BOUNDS", "on or off", False, "off"),
+    "in eumu's OpenCL driver, memory ends where that of hardware does, as for --hardware-bounds of"
+    " `eumu run`",
+    _switch,
+)
 CL_SOCKET: Final = Setting(
     *("EUMU_CL_SOCKET", "a path", None, "none"),
     "the socket of the engine process; `eumu run --` sets it for the OpenCL driver in the program",
@@ -234,6 +247,8 @@ CAPTURE_FILE: Final = Setting(
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     *(OCLOC, IGA64, WORKERS, CACHE, CACHE_DIR, CACHE_MB, COMPILE_SECONDS, COMPILE_MB),
-    *(SCRATCH_MB, SHADOW_MB, PRINTF_MB, ABREAST, PARANOID, VERIFY_IR, TRACEBACK, FAULT_ENDS),
-    *(DRM_SOCKET, CL_DEVICE, CL_ENGINE, CL_CHECK, COMPUTE_UNITS, CL_SOCKET, CAPTURE_FILE),
+    *(FUEL, SCRATCH_MB, SHADOW_MB, PRINTF_MB, ABREAST, PARANOID, VERIFY_IR, TRACEBACK),
+    FAULT_ENDS,
+    *(DRM_SOCKET, CL_DEVICE, CL_ENGINE, CL_CHECK, COMPUTE_UNITS, HARDWARE_BOUNDS),
+    *(CL_SOCKET, CAPTURE_FILE),
 )

@@ -63,6 +63,26 @@ def test_a_checked_run_finds_uses_of_undefined_values(program: Path) -> None:
     assert "undefined stored data" in done.stderr and "half_written" in done.stderr
 
 
+def test_a_work_item_that_works_for_long(program: Path) -> None:
+    """Behind a driver, a thread may run 2^32 instructions."""
+    done = run(program, "patient")
+    assert "patient ok" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("device", ["skl", "dg2", "pvc"])
+def test_bounds_of_hardware(program: Path, device: str) -> None:
+    """Local memory of 1 KiB, buffers of whole pages."""
+    strict = run(program, "beyond", EUMU_DEVICE=device)
+    assert "beyond ok" not in strict.stdout and "eumu: fault" in strict.stderr
+    done = run(program, "beyond", EUMU_DEVICE=device, EUMU_HARDWARE_BOUNDS="on")
+    assert "beyond ok" in done.stdout and not done.stderr, done.stdout + done.stderr
+
+
+def test_a_limit_of_instructions(program: Path) -> None:
+    done = run(program, "add", EUMU_FUEL="3", EUMU_ENGINE="interp")
+    assert done.returncode == 1 and "more than fuel=3 instructions" in done.stderr, done.stdout
+
+
 def test_an_unknown_device_is_no_device(program: Path) -> None:
     done = run(program, "add", EUMU_DEVICE="vga")
     assert done.returncode == 1 and "vga" in done.stderr and "no OpenCL device" in done.stderr

@@ -38,6 +38,8 @@ static const char *source =
     "__kernel void volume(read_only image3d_t from, write_only image3d_t to) {\n"
     "  int4 at = (int4)(get_global_id(0), get_global_id(1), get_global_id(2), 0); write_imagef(to, at, read_imagef(from, at) * 2.0f); }\n"
     "__kernel void turns(__global int *p, int n) { int s = *p; for (int k = 0; k < n; k++) s = s * 3 + 1; *p = s; }\n"
+    "__kernel void beyond(__global int *p, __local int *part) {\n"
+    "  int l = get_local_id(0); part[l] = p[l]; barrier(CLK_LOCAL_MEM_FENCE); p[l] = part[l ^ 1] + 1; }\n"
     "__kernel void say(int n) { printf(\"item %d of %d\\n\", (int)get_global_id(0), n); }\n";
 
 static cl_device_id device;
@@ -384,11 +386,40 @@ static void frees(void) {
   TRUE_(result == wanted);
 }
 
+/* 256 bytes of a buffer and of local memory that have 24 each. */
+static void beyond(void) {
+  cl_mem m = buffer(24, 0);
+  cl_kernel k = kernel_of("beyond");
+  cl_command_queue q = queue_of(0);
+  size_t group = 64;
+  cl_int out[6];
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clSetKernelArg(k, 1, sizeof out, 0));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &group, &group, 0, 0, 0));
+  CHECK(clEnqueueReadBuffer(q, m, CL_TRUE, 0, sizeof out, out, 0, 0, 0));
+  for (int t = 0; t < 6; t++) TRUE_(out[t] == 1);
+}
+
+/* A work item alone does all of the work, for longer than a launch from Python may by default. */
+static void patient(void) {
+  cl_int result = 0, turns = 110000000, wanted = 0;
+  cl_mem m = buffer(4, &result);
+  cl_kernel k = kernel_of("turns");
+  cl_command_queue q = queue_of(0);
+  size_t one = 1;
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clSetKernelArg(k, 1, sizeof turns, &turns));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &one, 0, 0, 0, 0));
+  CHECK(clEnqueueReadBuffer(q, m, CL_TRUE, 0, 4, &result, 0, 0, 0));
+  for (int t = 0; t < turns; t++) wanted = (cl_int)((cl_uint)wanted * 3 + 1);
+  TRUE_(result == wanted);
+}
+
 static void very_many(void) { cl_event e; cl_command_queue q = queue_of(0); axpy(q, 64, 5000, &e); }
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"add", add}, {"profiling", profiling}, {"svm", svm}, {"pointers", pointers}, {"local", local}, {"image", image}, {"volume", volume},
-    {"spills", spills}, {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"racy", racy}, {"fault", fault}, {"past_svm", past_svm}, {"past_buffer", past_buffer}, {"many", many}, {"very_many", very_many}, {"steady", steady}, {"forks", forks}, {"frees", frees}};
+    {"spills", spills}, {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"racy", racy}, {"fault", fault}, {"past_svm", past_svm}, {"past_buffer", past_buffer}, {"many", many}, {"very_many", very_many}, {"steady", steady}, {"forks", forks}, {"frees", frees}, {"patient", patient}, {"beyond", beyond}};
 
 int main(int argc, char **argv) {
   cl_platform_id platform;

@@ -90,6 +90,8 @@ PROGRAMS = {
     "clReadWriteImage": Suite("images/clReadWriteImage/test_cl_read_write_images"),
     "kernel_image_methods": Suite("images/kernel_image_methods/test_kernel_image_methods"),
     "samplerlessReads": Suite("images/samplerlessReads/test_samplerless_reads"),
+    "multiple_device_context": Suite("multiple_device_context/test_multiples"),
+    "allocations": Suite("allocations/test_allocations", ("single",)),
 }
 
 

@@ -61,6 +61,17 @@ def test_fewer_units(program: Path) -> None:
         assert words == [["Max", "compute", "units", "8"]]
 
 
+def test_a_work_item_that_works_for_long(program: Path) -> None:
+    """Behind a driver, a thread may run 2^32 instructions."""
+    done = run(program, "patient")
+    assert "patient ok" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_limit_of_instructions(program: Path) -> None:
+    done = run(program, "add", options=("--engine", "interp"), EUMU_FUEL="3")
+    assert "more than fuel=3 instructions" in done.stderr and "add ok" not in done.stdout
+
+
 def test_other_addresses(program: Path) -> None:
     """apl: what is not bound has 32-bit addresses there (docs/driver.md)."""
     done = run(program, "add", "pointers", "local", "image", options=("--device", "apl"))

@@ -137,6 +137,18 @@ def test_a_program_for_another_device(dev: eumu.Device) -> None:
         load("saxpy", "skl")["saxpy"].launch(dev, 64, args=saxpy_arguments(dev))
 
 
+def test_a_limit_of_instructions_by_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is that of devices which are made, of launches that name none."""
+    free, kernel = eumu.Device("pvc", "interp"), load("saxpy")["saxpy"]
+    monkeypatch.setenv("EUMU_FUEL", "5")
+    limited = eumu.Device("pvc", "interp")
+    with pytest.raises(eumu.Fault, match="fuel=5 instructions"):
+        kernel.launch(limited, 64, args=saxpy_arguments(limited))
+    kernel.launch(limited, 64, args=saxpy_arguments(limited), fuel=1000)
+    kernel.launch(free, 64, args=saxpy_arguments(free))
+    assert eumu.Device("pvc", "jit").fuel == 5 and free.fuel == 1 << 22
+
+
 def test_levels_and_fuel(dev: eumu.Device) -> None:
     kernel, args = load("saxpy")["saxpy"], saxpy_arguments(dev)
     with pytest.raises(eumu.Unsupported, match="level 'native' on pvc"):
@@ -247,3 +259,20 @@ def test_progress_of_the_fast_engine_while_it_runs(monkeypatch: pytest.MonkeyPat
     assert seen == sorted(seen)
     assert any(0 < done < 256 for done in seen)
     assert seen[-1] == 256
+
+
+@pytest.mark.parametrize("device", ["skl", "pvc"])
+def test_local_memory_of_hardware(device: str, ocloc: str) -> None:
+    """Without strict bounds a group has a power of two of it, 1 KiB at least."""
+    source = (
+        "kernel void f(global int *o, local int *t, int far) { int l = get_local_id(0);"
+        " t[l] = l; t[far] = 0; barrier(1); o[l] = t[l ^ 1]; }"
+    )
+    for asked, last in ((24, 255), (1024, 255), (1028, 511)):
+        dev = eumu.Device(device, strict_bounds=False)
+        out = dev.array(64, np.int32)
+        kernel = eumu.build(source, dev)["f"]
+        kernel.launch(dev, 64, 64, [out, eumu.Local(asked), last])
+        assert (out.numpy() == np.arange(64) ^ 1).all()
+        with pytest.raises(eumu.Fault, match=f"outside the {4 * last + 4} bytes of shared local"):
+            kernel.launch(dev, 64, 64, [out, eumu.Local(asked), last + 1])

@@ -37,9 +37,11 @@ from eumu.cl.protocol import (
     reply,
     requests,
 )
+from eumu.device.allocator import PAGE
 from eumu.errors import EumuError, Fault, Finding, NoKernel, OutOfMemory, Severity
 from eumu.exec.tiered import tiered
 from eumu.runtime import Array, Device, Image, Kernel, Local, Program, load
+from eumu.runtime.engines import DRIVER_FUEL
 from eumu.runtime.report import Report
 
 if TYPE_CHECKING:
@@ -68,9 +70,13 @@ class _Service:
     def __init__(self, memory: SharedMemory, program: int, options: ClOptions) -> None:
         self._options, self._memory, self._program = options, memory, program
         self.device = Device(
-            options.device, options.engine, check=options.check, memory_bytes=1 << 16
+            options.device,
+            options.engine,
+            check=options.check,
+            memory_bytes=1 << 16,
+            strict_bounds=options.strict_bounds,
         )
-        self.device.memory = memory
+        self.device.memory, self.device.default_fuel = memory, DRIVER_FUEL
         self.profiles: KernelProfiles | None = None
         if options.report is not None:
             from eumu.beside.report import KernelProfiles
@@ -121,6 +127,8 @@ class _Service:
             raise ProtocolError(f"{size} bytes of memory {past} behind a multiple of {align}")
         name = title(_of(AllocationUse, kind), number)
         access = "w" if kind == AllocationUse.WRITE_ONLY else "rw"
+        if not self._options.strict_bounds:  # hardware knows pages
+            size, align = -(-(size + past) // PAGE) * PAGE - past, max(align, PAGE)
         made = self._memory.place(size, name, max(align, 1), past, access)
         return Status.SUCCESS, _ADDRESS.pack(made.start)
 

@@ -13,7 +13,15 @@ from eumu.cl.protocol import hello, reply
 from eumu.exec.checks import checks
 from eumu.platforms import platform
 from eumu.records import dataclass
-from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, COMPUTE_UNITS, FAULT_ENDS, TRACEBACK
+from eumu.settings import (
+    CL_CHECK,
+    CL_DEVICE,
+    CL_ENGINE,
+    COMPUTE_UNITS,
+    FAULT_ENDS,
+    HARDWARE_BOUNDS,
+    TRACEBACK,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,7 @@ def options_of_environment() -> ClOptions:
         aborts=FAULT_ENDS.get(),
         traceback=TRACEBACK.get(),
         units=COMPUTE_UNITS.get(),
+        strict_bounds=not HARDWARE_BOUNDS.get(),
     )
 
 

@@ -26,6 +26,7 @@ class ClOptions:
     `check` are names of checks.  Findings are told on standard error if `tells`, and `records` is a
     file that they go to as they are; `report` the page about all kernels.
     `units` are the compute units that programs are told of, if not those of the device.
+    Without `strict_bounds`, memory ends where that of the hardware does.
     """
 
     device: str = "pvc"
@@ -38,6 +39,7 @@ class ClOptions:
     aborts: bool = False
     traceback: bool = False
     units: int | None = None
+    strict_bounds: bool = True
 
     def record(self, finding: Finding) -> None:
         """Keep a finding for the command, if it asked for it."""

@@ -22,7 +22,15 @@ from eumu.exec.checks import CHECKS, checks
 from eumu.platforms import platform
 from eumu.reports.formats import FORMATS
 from eumu.reports.formats import RunOutcome as Told
-from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, COMPUTE_UNITS, FAULT_ENDS, TRACEBACK
+from eumu.settings import (
+    CL_CHECK,
+    CL_DEVICE,
+    CL_ENGINE,
+    COMPUTE_UNITS,
+    FAULT_ENDS,
+    HARDWARE_BOUNDS,
+    TRACEBACK,
+)
 from eumu.writing import write_text
 
 
@@ -40,6 +48,12 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
         metavar="WHAT",
         help=f"find mistakes in kernels and calls (slower): {', '.join(CHECKS)}, joined by commas,"
         " or all; without a value the cheap checks",
+    )
+    parser.add_argument(
+        "--hardware-bounds",
+        action="store_true",
+        help="local memory and buffers end where those of hardware do, which rounds their sizes up;"
+        " outside a surface, reads give 0 and writes have no effect; by default each is a fault",
     )
     add_format(parser)
     parser.add_argument(
@@ -71,7 +85,9 @@ def command(options: argparse.Namespace) -> int:
     is_bad = outcome.findings or outcome.lost
     status = FAULT if outcome.faults else outcome.status or (FAILED if is_bad else FINE)
     if outcome.faults and door_options.tells:
-        _say(f"eumu: {_count(outcome.faults, 'fault')} on the OpenCL device")
+        beyond = any(f.code == "out-of-bounds" for f in findings) and door_options.strict_bounds
+        hint = "; --hardware-bounds: memory ends where that of hardware does" * beyond
+        _say(f"eumu: {_count(outcome.faults, 'fault')} on the OpenCL device{hint}")
     elif outcome.findings and door_options.tells:
         _say(f"eumu: {_count(outcome.findings, 'finding')}")
     if options.format != "text":
@@ -130,6 +146,7 @@ def _options(options: argparse.Namespace) -> ClOptions:
         aborts=FAULT_ENDS.get(),
         traceback=TRACEBACK.get(),
         units=COMPUTE_UNITS.get(),
+        strict_bounds=not (options.hardware_bounds or HARDWARE_BOUNDS.get()),
         report=options.page,
         tells=options.format == "text" or options.report is not None,
     )

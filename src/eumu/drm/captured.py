@@ -26,6 +26,7 @@ from eumu.drm.record import changed_lines, pages_of
 from eumu.errors import EumuError, FormatError, Unsupported
 from eumu.runtime.batches import CommandQueue
 from eumu.runtime.device import Device
+from eumu.runtime.engines import DRIVER_FUEL
 
 _LOWEST: Final = 1 << 30  # where objects may lie here
 _ROOM: Final = 1 << 30  # around them, for what comes later
@@ -76,6 +77,7 @@ class _Replay:
             part.platform, engine, check=check or False, memory_bytes=1 << 16, part=part.part
         )
         self.device.clock = HostClock(part.hertz)
+        self.device.default_fuel = DRIVER_FUEL
         self.profiles = KernelProfiles(self.device.part) if reports else None
         self.memory: DriverMemory | None = None
         self.observer = of_user(self._bytes_at) if debug else self.profiles

@@ -36,6 +36,7 @@ from eumu.errors import Fault, Finding
 from eumu.exec.tiered import tiered
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
+from eumu.runtime.engines import DRIVER_FUEL
 
 if TYPE_CHECKING:
     from eumu.beside.report import KernelProfiles
@@ -172,6 +173,7 @@ def _device(part: Gpu, memory: DriverMemory, options: DrmOptions) -> Device:
         part=part.part,
     )
     device.memory, device.clock = memory, HostClock(part.hertz)
+    device.default_fuel = DRIVER_FUEL
     if device.engine == "jit" and not options.check and options.report is None:
         device.use("jit", tiered())
     return device

@@ -36,7 +36,7 @@ from eumu.drm.record import CHANGED, PAGE, RECORD, changed_lines, digest, pages_
 from eumu.errors import EumuError, FormatError
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
-from eumu.runtime.engines import ENGINES
+from eumu.runtime.engines import DRIVER_FUEL, ENGINES
 
 _MOST_BYTES: Final = 1 << 30  # of an entry
 _MOST_LINE: Final = 1 << 24
@@ -143,6 +143,7 @@ class _Replay:
         os.ftruncate(self.fd, ADDRESS_END)
         self.memory = DriverMemory(self.fd, exact=bool(wanted))
         self.device.memory, self.device.clock = self.memory, self.clock
+        self.device.default_fuel = DRIVER_FUEL
         self.queues: dict[int, CommandQueue] = {}
         self.programs, self.new = Programs(), New()
         self.profiles = KernelProfiles(self.device.part) if reports else None

@@ -13,6 +13,10 @@ from eumu.exec.host import Host
 from eumu.exec.state import instruction_span, instruction_text
 from eumu.ir import Function
 
+LOOPS: Final = (  # a note to a thread that ran for too long
+    "the last backward branch is shown; a loop may never end, or the limit is too small"
+    " (fuel= of the launch, --fuel, or EUMU_FUEL)"
+)
 UNBOUND: Final = "to which no surface is bound"
 
 

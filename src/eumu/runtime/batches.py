@@ -34,7 +34,6 @@ from eumu.ir import Function
 from eumu.isa.messages.request import GENERAL_STATE
 from eumu.records import dataclass
 from eumu.runtime.device import Device
-from eumu.runtime.engines import DEFAULT_FUEL
 from eumu.runtime.facts import Facts
 from eumu.runtime.job_dispatch import barrier_findings, usable_part
 from eumu.runtime.job_surfaces import buffer_surfaces, state_pointers, used_surfaces
@@ -378,7 +377,7 @@ class CommandQueue:
             surfaces=self._surfaces(job, function),
             slm_bytes=512 << code if code else 0,
             scratch_bytes=job.scratch[1] if job.scratch[0] else 0,
-            fuel=DEFAULT_FUEL[self.device.engine],
+            fuel=self.device.fuel,
             state=state_pointers(job),
             masks=masks,
             pool_map=job.pool_map,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -29,6 +29,7 @@ from eumu.runtime.facts import Facts
 from eumu.runtime.image_board import ImageBoard
 from eumu.runtime.preemption import Resumable, Suspended, plain_name, residents_of
 from eumu.runtime.report import Report
+from eumu.settings import FUEL
 
 
 def _nothing() -> None:
@@ -41,13 +42,14 @@ class Device(ImageBoard):
     `name` is a platform ("pvc", "skl", "apl", …).  `engine` is "jit" or "interp", by default the
     JIT if llvmlite is installed.  `memory_bytes` is the size of the device's address space.
     `strict_bounds`: an access outside a surface is a fault; if False, reads give 0 and writes have
-    no effect, as on hardware.  `check` names the checks of every launch, which cost speed: True for
-    the cheap ones, "all", or names (`eumu.exec.checks.CHECKS`); `Report.findings` has the mistakes.
-    `sink` receives printf output (standard output by default).  `progress` is called during a
-    launch, from any thread, with the number of finished groups and of all groups.  `part` is the
-    product ("bxt-2x6", …), by default the platform's largest; `pools` is its map of thread pools
-    (MEDIA_POOL_STATE), None for legacy mode.  The attribute `clock` sets what timestamp registers
-    read: counted instructions, or a `chip.HostClock`.
+    no effect, and local memory has the size that a group is given, as on hardware. `check` names
+    the checks of every launch, which cost speed: True for the cheap ones, "all", or names
+    (`eumu.exec.checks.CHECKS`); `Report.findings` has the mistakes. `sink` receives printf output
+    (standard output by default). `progress` is called during a launch, from any thread, with the
+    number of finished groups and of all groups. `part` is the product ("bxt-2x6", …), by default
+    the platform's largest; `pools` is its map of thread pools (MEDIA_POOL_STATE), None for legacy
+    mode. The attribute `clock` sets what timestamp registers read: counted instructions, or a
+    `chip.HostClock`.
 
     Threads: any thread may call any method at any time, on this device and its arrays, images,
     kernels and queues.  Launches on one device run one after the other, each on all workers;
@@ -96,6 +98,8 @@ class Device(ImageBoard):
                 stacklevel=2,
             )
         self._engine = engine or ("jit" if has_jit() else "interp")
+        self._fuel = FUEL.get()
+        self.default_fuel: Mapping[str, int] = DEFAULT_FUEL
         self._engines: dict[str, Engine] = {}
         self._refused = Facts(lambda function: [False])  # whether the JIT did not take it
         self._senders = Facts(sends)
@@ -121,6 +125,14 @@ class Device(ImageBoard):
     def engine(self) -> str:
         """The engine for kernels; the interpreter runs what "jit" cannot."""
         return self._engine
+
+    @property
+    def fuel(self) -> int:
+        """The instructions that one thread of a launch may run where the launch does not say it.
+
+        `EUMU_FUEL` when the device was made, or `default_fuel` of the engine.
+        """
+        return self._fuel or self.default_fuel[self._engine]
 
     @property
     def pools(self) -> int | None:
@@ -411,8 +423,8 @@ class Device(ImageBoard):
         return self._get("jit").run(grid, self._host(grid, stop), snapshot, stop)
 
     def _interpret(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> RunStats:
-        if self._engine == "jit" and grid.fuel == DEFAULT_FUEL["jit"]:
-            grid = replace(grid, fuel=DEFAULT_FUEL["interp"])
+        if self._engine == "jit" and not self._fuel and grid.fuel == self.default_fuel["jit"]:
+            grid = replace(grid, fuel=self.default_fuel["interp"])
         return self._get("interp").run(grid, self._host(grid, stop), snapshot, stop)
 
     def _end_residents(self, grid: Grid, snapshot: Snapshot, stop: Preemption) -> Snapshot:

@@ -13,6 +13,8 @@ ENGINES: Final = ("jit", "interp")
 
 # Instructions that one thread may run: seconds of the JIT, minutes of the interpreter.
 DEFAULT_FUEL: Final = {"jit": 1 << 28, "interp": 1 << 22}
+# The same behind a driver, where a program cannot say it: ten seconds or so, as a GPU allows.
+DRIVER_FUEL: Final = {"jit": 1 << 32, "interp": 1 << 22}
 
 
 def sends(function: Function) -> bool:

@@ -29,7 +29,6 @@ from eumu.runtime.arguments import (
 from eumu.runtime.array import Array
 from eumu.runtime.checked import Checked
 from eumu.runtime.device import Device
-from eumu.runtime.engines import DEFAULT_FUEL
 from eumu.runtime.exact import are_usual, key_of
 from eumu.runtime.facts import Facts
 from eumu.runtime.image import Image
@@ -38,20 +37,20 @@ from eumu.runtime.launch_memory import buffers, symbols, with_implicit
 from eumu.runtime.listing import listing
 from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
-from eumu.runtime.payload import Addresses, bind, scratch_bytes, value_places
+from eumu.runtime.payload import Addresses, allotted_slm, bind, scratch_bytes, value_places
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.printing import let_out
 from eumu.runtime.repeated import Parts, Repeats, launch_key
 from eumu.runtime.report import Report
 from eumu.runtime.thread_space import check_thread_space, with_places
 from eumu.runtime.urb import names_urb, urb_surface
+from eumu.settings import MOST_FUEL
 from eumu.zebin.indices import Site
 from eumu.zebin.ze_info import KernelInfo
 
 if TYPE_CHECKING:
     from eumu.runtime.submission import Submission
 
-MOST_FUEL: Final = (1 << 62) - 1  # instructions
 _MOST_SEED: Final = (1 << 64) - 1
 _NONE: Final = 0  # an offset, or a seed, of which nothing is said
 
@@ -312,7 +311,7 @@ class Kernel:
         for text in doubts:
             warn_caller(text)
         check_devices(self.args, device, values)
-        fuel = fuel or DEFAULT_FUEL[device.engine]
+        fuel = fuel or device.fuel
         image = self.program.image(device)
         addresses, printed = buffers(device, self.info, image, stack)
         if implicit := self._reads_implicit(device.platform, level):
@@ -382,13 +381,16 @@ class Kernel:
             tables=tables,
         )
         slm, scratch = self._memory_needs(function, self.info, target)
+        slm += bound.slm_bytes
+        if not device.strict_bounds:
+            slm = max(slm, allotted_slm(slm, target))
         grid = Grid(
             function=function,
             group_count=range.groups,
             local_size=range.lanes(self.simd_width) if self._by_threads else range.group_size,
             payload=bound.payload,
             surfaces=bound.surfaces | (urb_surface(device) if self._with_urb.of(function) else {}),
-            slm_bytes=bound.slm_bytes + slm,
+            slm_bytes=slm,
             scratch_bytes=scratch_bytes(self.info) + scratch,
             symbols=symbols(function, image, addresses),
             fuel=fuel,

@@ -112,6 +112,16 @@ def bind(
     return Bound(payload, binder.surfaces(strict), binder.slm_bytes)
 
 
+def slm_code(size: int) -> int:
+    """How descriptors say a size of shared local memory: 0 for none, else n for 512 << n bytes."""
+    return (max(size, 1024) - 1).bit_length() - 9 if size else 0
+
+
+def allotted_slm(size: int, platform: Platform) -> int:
+    """The bytes of shared local memory that a group has on hardware which asks for `size`."""
+    return min(512 << slm_code(size), platform.max_slm_bytes) if size else 0
+
+
 def payload_bytes(info: KernelInfo, platform: Platform) -> int:
     """Bytes of a thread's payload, whole registers: r0, local ids, cross-thread data."""
     grf = platform.grf_bytes

@@ -42,6 +42,7 @@ from eumu.exec.state import existing_lanes, thread_payloads
 from eumu.records import dataclass
 from eumu.runtime.board import Board
 from eumu.runtime.heaps import HEAP_BYTES, buffer_size, buffer_state
+from eumu.runtime.payload import slm_code
 
 _GRF: Final = 32
 _MOST_THREADS: Final = 64  # of a group: the width counter of GPGPU_WALKER
@@ -201,7 +202,7 @@ class _Writer:
             binding_table_pointer=binding_table,
             sampler_state_pointer=state.sampler_table if state is not None else 0,
             barrier_enable=Needs.of(self.grid).has_barrier,
-            shared_local_memory_size=gpgpu.SharedLocalMemorySize(_slm_code(self.grid.slm_bytes)),
+            shared_local_memory_size=gpgpu.SharedLocalMemorySize(slm_code(self.grid.slm_bytes)),
             number_of_threads_in_gpgpu_thread_group=self.grid.threads_per_group,
         )
         data = descriptor.encode().ljust(64, b"\0") + cross + b"".join(pieces)
@@ -324,11 +325,6 @@ def _base(name: str, address: int | None) -> dict[str, Any]:
     if address is None:
         return {}
     return {f"{name}_base_address": address, f"{name}_base_address_modify_enable": True}
-
-
-def _slm_code(size: int) -> int:
-    """0 for none, else n for 512 << n bytes at least."""
-    return (max(size, 1024) - 1).bit_length() - 9 if size else 0
 
 
 def _scratch_code(size: int) -> int:

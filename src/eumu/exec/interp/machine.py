@@ -179,7 +179,7 @@ class Machine:
             thread,
             [int(lane) for lane in lanes],
             None,
-            ["the last backward branch is shown; a loop may never end"] if loop >= 0 else [],
+            [words.LOOPS] if loop >= 0 else [],
             code="endless-loop",
             related=self.flow.barriers.waiting(thread),
         )

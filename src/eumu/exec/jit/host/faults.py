@@ -76,10 +76,11 @@ class Report:
         if self.kind is FaultKind.FUEL:
             fuel = self.grid.fuel
             reason = f"instruction budget: the thread ran more than fuel={fuel} instructions"
-            note = "the last backward branch is shown; a loop may never end"
             related = self._waiting_threads()
             code = "endless-loop"
-            return self._at(reason, site.inst, lanes, None, [note], code=code, related=related)
+            return self._at(
+                reason, site.inst, lanes, None, [words.LOOPS], code=code, related=related
+            )
         if self.kind is FaultKind.DIVERGENT:
             return self._lanes_elsewhere(site, lanes)
         if self.kind is FaultKind.INDIRECT:
