@@ -153,6 +153,64 @@ static void arguments_are_not_kept(void) {
   for (int j = 0; j < 100; j++) TRUE_(first_of(many[j]) == 0);
 }
 
+/* ---- what queries give */
+
+/* What another object needs is alive: a query gives it, and it can be retained, though the program has released it. */
+static void owners_that_were_released(void) {
+  cl_int e, zero = 0;
+  cl_context own = clCreateContext(0, 1, &device, 0, 0, &e), found_context;
+  cl_program p = clCreateProgramWithSource(own, 1, &source, 0, &e), found_program;
+  CHECK(clBuildProgram(p, 1, &device, "", 0, 0));
+  cl_mem m = clCreateBuffer(own, CL_MEM_COPY_HOST_PTR, 4, &zero, &e), part, found_memory;
+  part = clCreateSubBuffer(m, 0, CL_BUFFER_CREATE_TYPE_REGION, &(cl_buffer_region){0, 4}, &e);
+  CHECK(e);
+  cl_kernel k = adding(p, part, 5);
+  cl_command_queue q = clCreateCommandQueueWithProperties(own, device, 0, &e), found_queue;
+  cl_event run;
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &one, 0, 0, 0, &run));
+  CHECK(clFinish(q));
+  CHECK(clReleaseProgram(p));
+  CHECK(clReleaseMemObject(m));
+  CHECK(clReleaseCommandQueue(q));
+  CHECK(clReleaseContext(own));
+  IS(clReleaseContext(own), CL_INVALID_CONTEXT);
+  CHECK(clGetKernelInfo(k, CL_KERNEL_PROGRAM, sizeof p, &found_program, 0));
+  CHECK(clGetMemObjectInfo(part, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof m, &found_memory, 0));
+  CHECK(clGetMemObjectInfo(part, CL_MEM_CONTEXT, sizeof own, &found_context, 0));
+  CHECK(clGetEventInfo(run, CL_EVENT_COMMAND_QUEUE, sizeof q, &found_queue, 0));
+  TRUE_(found_program == p && found_memory == m && found_context == own && found_queue == q);
+  CHECK(clRetainContext(own));
+  CHECK(clRetainProgram(p));
+  CHECK(clRetainMemObject(m));
+  CHECK(clRetainCommandQueue(q));
+  CHECK(clReleaseKernel(k));
+  CHECK(clReleaseMemObject(part));
+  CHECK(clReleaseEvent(run));
+  int found;
+  CHECK(clEnqueueReadBuffer(q, m, CL_TRUE, 0, 4, &found, 0, 0, 0));
+  TRUE_(found == 5);
+  CHECK(clReleaseKernel(adding(p, m, 1)));
+  CHECK(clReleaseProgram(p));
+  CHECK(clReleaseMemObject(m));
+  CHECK(clReleaseCommandQueue(q));
+  CHECK(clReleaseContext(own));
+  IS(clRetainContext(own), CL_INVALID_CONTEXT);
+  IS(clRetainProgram(p), CL_INVALID_PROGRAM);
+  IS(clRetainMemObject(m), CL_INVALID_MEM_OBJECT);
+  IS(clRetainCommandQueue(q), CL_INVALID_COMMAND_QUEUE);
+}
+
+static void CL_CALLBACK keeps(cl_mem m, void *found) { *(cl_int *)found = clRetainMemObject(m); }
+
+/* What ends cannot be kept from it. */
+static void no_life_after_the_end(void) {
+  cl_int found = 1;
+  cl_mem m = ints(1, 0);
+  CHECK(clSetMemObjectDestructorCallback(m, keeps, &found));
+  CHECK(clReleaseMemObject(m));
+  TRUE_(found == CL_INVALID_MEM_OBJECT);
+}
+
 /* ---- forks */
 
 static int exit_of(pid_t child) {
@@ -417,6 +475,28 @@ static void binaries_of_parts(void) {
   IS(clBuildProgram(p[1], 0, 0, "", 0, 0), CL_INVALID_BINARY);
 }
 
+/* A library of several objects, which call each other, and its binary. */
+static void libraries_of_parts(void) {
+  const char *texts[] = {"int twice(int n) { return 2 * n; }", "int twice(int n); int thrice(int n) { return twice(n) + n; }",
+                         "int twice(int n); int thrice(int n);\nkernel void add(global int *p, int n) { p[get_global_id(0)] += twice(n) + thrice(n); }"};
+  cl_int e, zero = 0;
+  cl_program p[3];
+  cl_mem m = ints(1, &zero);
+  for (int k = 0; k < 3; k++) {
+    p[k] = clCreateProgramWithSource(context, 1, &texts[k], 0, &e);
+    CHECK(clCompileProgram(p[k], 0, 0, "", 0, 0, 0, 0, 0));
+  }
+  cl_program library = clLinkProgram(context, 0, 0, "-create-library", 2, p, 0, 0, &e);
+  CHECK(e);
+  cl_program both[] = {p[2], reloaded(library, CL_PROGRAM_BINARY_TYPE_LIBRARY)}, twins[] = {p[0], p[0]};
+  cl_program linked = clLinkProgram(context, 0, 0, "", 2, both, 0, 0, &e);
+  CHECK(e);
+  CHECK(clEnqueueNDRangeKernel(queue_of(0), adding(linked, m, 3), 1, 0, &one, 0, 0, 0, 0));
+  TRUE_(first_of(m) == 15);
+  clLinkProgram(context, 0, 0, "-create-library", 2, twins, 0, 0, &e);
+  IS(e, CL_LINK_PROGRAM_FAILURE);
+}
+
 static void headers_without_names(void) {
   const char *none = 0;
   cl_int e;
@@ -510,8 +590,9 @@ static void many_programs(void) {
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"markers", markers}, {"barriers", barriers}, {"memory_is_private_in_a_destructor", memory_is_private_in_a_destructor},
     {"blocking_free", blocking_free}, {"arguments_are_not_kept", arguments_are_not_kept},
+    {"owners_that_were_released", owners_that_were_released}, {"no_life_after_the_end", no_life_after_the_end},
     {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
-    {"binaries_of_parts", binaries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
+    {"binaries_of_parts", binaries_of_parts}, {"libraries_of_parts", libraries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
     {"many_programs", many_programs}, {"fills", fills}, {"failed_maps", failed_maps}, {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
 
 /* What waits for ever is wrong.  The engine is busy after the last case. */

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from eumu.cl.builds import Failed, build
-from eumu.cl.facts import absent_features, facts, features
+from eumu.cl.facts import absent, extensions, facts, features
 from eumu.cl.protocol import Form, Wanted
 from eumu.platforms import platform
 from eumu.zebin import compilers
@@ -31,6 +31,44 @@ def test_compute_units_are_the_parts(
     assert slices * subslices * eus == units
 
 
+# What OpenCL's registry has of extensions to the language.
+_LANGUAGE = (
+    *("3d_image_writes", "byte_addressable_store", "depth_images", "expect_assume", "fp16", "fp64"),
+    *("device_enqueue_local_arg_types", "extended_bit_ops", "gl_msaa_sharing", "kernel_clock"),
+    *("global_int32_base_atomics", "global_int32_extended_atomics", "int64_base_atomics"),
+    *("int64_extended_atomics", "integer_dot_product", "local_int32_base_atomics"),
+    *("local_int32_extended_atomics", "mipmap_image", "mipmap_image_writes"),
+    *("select_fprounding_mode", "srgb_image_writes", "subgroup_ballot"),
+    *("subgroup_clustered_reduce", "subgroup_extended_types", "subgroup_named_barrier"),
+    *("subgroup_non_uniform_arithmetic", "subgroup_non_uniform_vote", "subgroup_rotate"),
+    *("subgroup_shuffle", "subgroup_shuffle_relative", "subgroups"),
+    *("work_group_uniform_arithmetic", "suggested_local_work_size"),
+)
+
+
+@pytest.mark.parametrize("version", ["CL1.2", "CL3.0"])
+@pytest.mark.parametrize(
+    ("release", "device"),
+    [
+        *(("ocloc", device) for device in ("skl", "dg2", "pvc")),
+        *(("newest_ocloc", device) for device in ("dg2", "pvc", "bmg")),
+    ],
+)
+def test_programs_see_no_extension_that_the_device_does_not_list(
+    release: str, device: str, version: str,
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Of products of octets the compiler's header has the macro, and its library no function."""
+    compiler, part = request.getfixturevalue(release), platform(device)
+    monkeypatch.setenv("EUMU_OCLOC", compiler)
+    names = {"cl_ext_float_atomics", *(f"cl_khr_{name}" for name in _LANGUAGE)}
+    checks = "".join(
+        f"#ifdef {name}\n#error {name}\n#endif\n" for name in sorted(names - {*extensions(part)})
+    )
+    text = f"{checks}kernel void k() {{}}".encode()
+    assert build(Wanted.PROGRAM, Form.SOURCE, f"-cl-std={version}", [("", text)], part).data
+
+
 @pytest.mark.parametrize("device", ["pvc", "skl"])
 def test_programs_see_the_features_that_the_device_lists(device: str) -> None:
     """The compiler's header says that there are pipes and images everywhere."""
@@ -38,7 +76,7 @@ def test_programs_see_the_features_that_the_device_lists(device: str) -> None:
         pytest.skip("ocloc is not installed")
     part = platform(device)
     listed = set(features(part))
-    names = sorted(listed | {"__opencl_c_pipes", "__opencl_c_images", *absent_features(part)})
+    names = sorted(listed | {"__opencl_c_pipes", "__opencl_c_images", *absent(part)})
     checks = "".join(
         f"#if{'ndef' if name in listed else 'def'} {name}\n#error {name}\n#endif\n"
         for name in names

@@ -184,6 +184,6 @@ def test_clinfo() -> None:
     words = ("env", "EUMU_COMPUTE_UNITS=5", sys.executable, "-m", "eumu", "run", "--", "clinfo")
     told = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert re.search(r"Max compute units +5$", told.stdout, re.MULTILINE)
-    assert done.returncode == 0 and "eumu Skylake (skl)" in done.stdout
+    assert done.returncode == 0 and "Intel(R) Skylake (skl), emulated by eumu" in done.stdout
     assert "OpenCL 3.0 eumu" in done.stdout and "Image support" in done.stdout
     assert "ERROR" not in done.stdout + done.stderr and "-30" not in done.stderr

@@ -12,7 +12,7 @@ from typing import Final
 
 from eumu import processes
 from eumu.cl import parts as linking
-from eumu.cl.facts import absent_features
+from eumu.cl.facts import absent
 from eumu.cl.parts import LinkerInput
 from eumu.cl.protocol import Form, Status, Wanted
 from eumu.errors import BuildError, EumuError, Source, ToolMissing
@@ -125,7 +125,7 @@ def _program(options: str, source: bytes, platform: Platform) -> Made:
 
 def _hiding(platform: Platform) -> str:
     """Directives for macros that the compiler's header defines and the device does not list."""
-    return "\n".join(f"#undef {name}" for name in absent_features(platform))
+    return "\n".join(f"#undef {name}" for name in absent(platform))
 
 
 # ---- objects and libraries are SPIR-V
@@ -135,7 +135,7 @@ def _object(options: str, parts: Sequence[Part], platform: Platform, *, is_il: b
     source = parts[0][1]
     may_be_smaller = smaller_groups(options)
     if is_il:
-        return _unlinked(LinkerInput(False, may_be_smaller, source), "")
+        return _unlinked(LinkerInput(False, may_be_smaller, (source,)), "")
     with work_folder() as folder:
         text = f"{_hiding(platform)}\n#line 1\n".encode() + source
         (folder / "source.cl").write_bytes(text)
@@ -143,7 +143,7 @@ def _object(options: str, parts: Sequence[Part], platform: Platform, *, is_il: b
             _put(_inside(folder / "include", name), text, name)
         words = f'{options} {_ARGUMENTS} -I "{folder / "include"}"'
         made = _front(folder, platform, words, source.decode("utf-8", "replace"))
-    return _unlinked(LinkerInput(False, may_be_smaller, made.data), made.log)
+    return _unlinked(LinkerInput(False, may_be_smaller, (made.data,)), made.log)
 
 
 def _front(folder: Path, platform: Platform, options: str, source: str) -> Made:
@@ -182,18 +182,19 @@ def _inside(folder: Path, name: str) -> Path:
 
 def _linked(wanted: Wanted, options: str, parts: Sequence[LinkerInput], platform: Platform) -> Made:
     may_be_smaller = all(part.smaller_groups for part in parts)
+    modules = tuple(module for part in parts for module in part.modules)
     if wanted is Wanted.LIBRARY:
-        made = _library([part.spirv for part in parts], platform)
-        return _unlinked(LinkerInput(True, may_be_smaller, made.data), made.log)
-    made = _executable(_words(options), [part.spirv for part in parts], platform)
+        _check_together(modules, platform)
+        return _unlinked(LinkerInput(True, may_be_smaller, modules), "")
+    made = _executable(_words(options), modules, platform)
     return replace(made, smaller_groups=may_be_smaller)
 
 
-def _library(parts: Sequence[bytes], platform: Platform) -> Made:
-    if len(parts) == 1:
-        return Made(parts[0], "")
-    with work_folder() as folder:
-        return _link(folder, platform, parts, "whole.spv", "SPIRV")
+def _check_together(modules: Sequence[bytes], platform: Platform) -> None:
+    """A library keeps its modules as they are; that they do not fit is to be known at once."""
+    if len(modules) > 1:
+        with work_folder() as folder:
+            _link(folder, platform, modules)
 
 
 def _executable(options: list[str], parts: Sequence[bytes], platform: Platform) -> Made:
@@ -201,8 +202,8 @@ def _executable(options: list[str], parts: Sequence[bytes], platform: Platform) 
     if len(parts) == 1:
         return _program(words, parts[0], platform)
     with work_folder() as folder:
-        _link(folder, platform, parts, "whole.bc", "LLVM_BC")
-        more = ["-file", "whole.bc", "-llvm_input", *container.FORMAT_OPTIONS]
+        whole = _link(folder, platform, parts)
+        more = ["-file", whole, "-llvm_input", *container.FORMAT_OPTIONS]
         more += ["-options", words] if words else []
         return _run(folder, platform, more, container.is_elf)
 
@@ -214,17 +215,17 @@ def _words(options: str) -> list[str]:
         raise Failed(Status.INVALID_BUILD_OPTIONS, f"{options!r}: {error}") from None
 
 
-def _link(folder: Path, platform: Platform, parts: Sequence[bytes], out: str, format: str) -> Made:
-    compiler = compilers.choose(platform)
+def _link(folder: Path, platform: Platform, parts: Sequence[bytes]) -> str:
+    """The file's name of what the linker makes, which has LLVM's form but not SPIR-V's."""
+    compiler, whole = compilers.choose(platform), "whole.bc"
     names = [f"part{k}.spv" for k in range(len(parts))]
     for name, data in zip(names, parts, strict=True):
         (folder / name).write_bytes(data)
     files = [word for name in names for word in ("-file", name)]
-    log = _call([compiler.path, "link", *files, "-out", out, "-out_format", format], folder)
-    path = folder / out
-    if not path.is_file():
+    log = _call([compiler.path, "link", *files, "-out", whole, "-out_format", "LLVM_BC"], folder)
+    if not (folder / whole).is_file():
         raise BuildError(f"the parts cannot be linked\n{log}")
-    return Made(path.read_bytes(), log)
+    return whole
 
 
 def _run(

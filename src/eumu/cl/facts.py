@@ -34,11 +34,23 @@ _FEATURES: Final = (
     *("__opencl_c_atomic_order_seq_cst", "__opencl_c_atomic_scope_device"),
     "__opencl_c_work_group_collective_functions",
 )
-# What OpenCL C 3.0 may have besides; compilers' headers define some of them for every device.
+# What OpenCL C may have besides; compilers' headers define some of them for every device, even
+# where their library lacks the functions (products of octets).
 _OPTIONAL: Final = (
     *("__opencl_c_pipes", "__opencl_c_device_enqueue", "__opencl_c_images"),
     *("__opencl_c_3d_image_writes", "__opencl_c_read_write_images", "__opencl_c_fp64"),
-    "__opencl_c_atomic_scope_all_devices",
+    *("__opencl_c_atomic_scope_all_devices", "__opencl_c_integer_dot_product_input_4x8bit"),
+    *("__opencl_c_integer_dot_product_input_4x8bit_packed", "cl_khr_integer_dot_product"),
+    *("cl_khr_depth_images", "cl_khr_device_enqueue_local_arg_types", "cl_khr_expect_assume"),
+    *("cl_khr_extended_bit_ops", "cl_khr_fp64", "cl_khr_gl_msaa_sharing", "cl_khr_kernel_clock"),
+    *("cl_khr_mipmap_image", "cl_khr_mipmap_image_writes", "cl_khr_3d_image_writes"),
+    *("cl_khr_subgroup_named_barrier", "cl_khr_subgroup_rotate", "cl_ext_float_atomics"),
+    *(
+        f"__opencl_c_ext_{type}_{memory}_atomic_{kind}"
+        for type in ("fp16", "fp32", "fp64")
+        for memory in ("global", "local")
+        for kind in ("load_store", "add", "min_max")
+    ),
 )
 # Numbers of the hardware as Intel's OpenCL extension gives them: major << 22 | minor << 14.
 _IP_VERSIONS: Final = {
@@ -68,9 +80,9 @@ def features(platform: Platform) -> tuple[str, ...]:
     return (*_FEATURES, *more)
 
 
-def absent_features(platform: Platform) -> tuple[str, ...]:
-    """Macros of optional features that programs for a device must not see."""
-    there = features(platform)
+def absent(platform: Platform) -> tuple[str, ...]:
+    """Macros of optional features and extensions that programs for a device must not see."""
+    there = {*features(platform), *extensions(platform)}
     return tuple(name for name in _OPTIONAL if name not in there)
 
 
@@ -103,7 +115,7 @@ def facts(platform: Platform, *, checks: bool, units: int | None = None) -> byte
         *(least_simd(platform), checks, MEMORY_BYTES, MOST_BYTES),
     )
     texts = (
-        f"eumu {platform.title} ({platform.name})",
+        f"Intel(R) {platform.title} ({platform.name}), emulated by eumu",
         f"{_VERSION}.{platform.name}",
         " ".join(extensions(platform)),
         " ".join(features(platform)),

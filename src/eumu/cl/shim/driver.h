@@ -32,7 +32,7 @@ enum Kind { PLATFORM = 1, DEVICE, CONTEXT, QUEUE, MEMORY, SAMPLER, PROGRAM, KERN
 struct Object {
   void **dispatch;
   enum Kind kind;
-  uint32_t refs, uses;
+  uint32_t refs, uses, is_ending;
   uint64_t number; /* which of its kind it is, in the order in which they were made */
 };
 

@@ -71,7 +71,7 @@ void *make(enum Kind kind, size_t size) {
   struct Object *made = room(size);
   pthread_mutex_lock(&state);
   if ((table_count + table_dead + 1) * 2 > table_room) grow_table();
-  *made = (struct Object){dispatch, kind, 1, 0, ++numbers[kind]};
+  *made = (struct Object){dispatch, kind, .refs = 1, .number = ++numbers[kind]};
   table[place_of(made)] = made;
   table_count++;
   pthread_mutex_unlock(&state);
@@ -134,7 +134,7 @@ static void end(struct Object *o) {
 static int drop(struct Object *o, uint32_t refs, uint32_t uses) {
   o->refs -= refs, o->uses -= uses;
   int is_last = !o->refs && !o->uses;
-  if (is_last) o->uses = 1; /* callbacks may look at it */
+  if (is_last) o->uses = o->is_ending = 1; /* callbacks may look at it */
   return is_last;
 }
 
@@ -185,9 +185,10 @@ void unuse(void *object) {
   if (is_last) bury(object);
 }
 
+/* Also of what only other objects need any more: a query of those gives its handle, and C++ retains that. */
 cl_int retain(void *handle, enum Kind kind, cl_int wrong) {
   pthread_mutex_lock(&state);
-  int is_good = is_live(handle, kind) && ((struct Object *)handle)->refs;
+  int is_good = is_live(handle, kind) && !((struct Object *)handle)->is_ending;
   if (is_good) ((struct Object *)handle)->refs++;
   else if (facts.checks) say_what_it_is(handle, kind);
   pthread_mutex_unlock(&state);

@@ -5,8 +5,8 @@
 #define VENDOR_ID 0x8086
 #define PRINTF_BYTES (4u << 20)
 
-struct Object the_platform = {dispatch, PLATFORM, 1, 0, 1};
-struct Object the_device = {dispatch, DEVICE, 1, 0, 1};
+struct Object the_platform = {dispatch, PLATFORM, .refs = 1, .number = 1};
+struct Object the_device = {dispatch, DEVICE, .refs = 1, .number = 1};
 
 /* ---- names with versions: words of a text, all of version `version` */
 
@@ -204,7 +204,7 @@ static cl_int answer_lists(cl_uint what, size_t size, void *value, size_t *size_
     case CL_DEVICE_ILS_WITH_VERSION: return answer_versions("SPIR-V", VERSION(1, 2, 0), size, value, size_ret);
     case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: return answer(0, 0, size, value, size_ret);
     TEXT(CL_DEVICE_NAME, facts.name)
-    TEXT(CL_DEVICE_VENDOR, "eumu")
+    TEXT(CL_DEVICE_VENDOR, "Intel(R) Corporation")
     TEXT(CL_DRIVER_VERSION, facts.version)
     TEXT(CL_DEVICE_PROFILE, "FULL_PROFILE")
     TEXT(CL_DEVICE_VERSION, "OpenCL 3.0 eumu")
