@@ -24,13 +24,15 @@ def run(
     *,
     timeout: float,
     processors: int = 1,
+    seconds: float | None = None,
     input: Any = None,
     **how: Any,
 ) -> subprocess.CompletedProcess[Any]:
     """`subprocess.run` without `check`, for a program that may not end by itself.
 
-    It and each of its children may use `timeout` seconds of so many processors.  Raises
-    `TimeoutExpired` after as many seconds on the clock, with what it has written so far.
+    It and each of its children may use `timeout` seconds of so many processors, or `seconds` of
+    processor time.  Raises `TimeoutExpired` after `timeout` seconds on the clock, with what it has
+    written so far.
     """
     if how.pop("capture_output", False):
         how |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -38,7 +40,7 @@ def run(
         how["stdin"] = subprocess.PIPE
     with subprocess.Popen(command, **how) as process:
         try:
-            limit(process.pid, timeout * processors)
+            limit(process.pid, timeout * processors if seconds is None else seconds)
             output, errors = process.communicate(input, timeout)
         except subprocess.TimeoutExpired as late:
             process.kill()

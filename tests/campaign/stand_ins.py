@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 from eumu.campaign.tasks import DIFFERS, SAME, Result, Task
@@ -26,3 +27,10 @@ def once_killed(task: Task) -> Answer:
         mark.write_text("died", encoding="utf-8")
         os.kill(os.getpid(), signal.SIGKILL)
     return answer(task)
+
+
+def waited(seconds: float) -> tuple[float, float]:
+    """The processor time of a worker before and after it has waited."""
+    first = time.process_time()
+    time.sleep(seconds)
+    return first, time.process_time()

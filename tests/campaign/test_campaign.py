@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from campaign.stand_ins import PLANTED, answer, once_killed
+from campaign.stand_ins import PLANTED, answer, once_killed, waited
 from eumu.campaign import random_visa
 from eumu.campaign.campaign import Summary, explanations, run
 from eumu.campaign.cluster import ClusterError, connected
@@ -90,6 +91,13 @@ def test_ctrl_c_leaves_a_store_that_resumes(client: Any, tmp_path: Path) -> None
     rest = ran(client, path, tasks)
     assert rest.ran == 5 * BATCH
     assert rest.results == ran(client, tmp_path / "whole.sqlite", tasks).results
+
+
+def test_a_cluster_that_waits_takes_little(client: Any) -> None:
+    """With Dask's own intervals the worker and this process take a twelfth of a processor."""
+    start = time.process_time()
+    first, last = client.submit(waited, 4, pure=False).result()
+    assert last - first + time.process_time() - start < 0.2
 
 
 def test_no_scheduler_is_said() -> None:

@@ -21,6 +21,8 @@ from eumu.records import dataclass
 from eumu.text import parse
 
 _HEADER_DWORDS: Final = INPUT_OFFSET // 4
+# Of a processor.  The finalizer takes a hundredth of one, and of few texts it makes no end.
+_SECONDS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,13 @@ def pairs(
     """
     target = platform(device)
     every = list(harnesses)
-    made = list(finalize_each((h.text for h in every), target, jobs=jobs))
+    made = list(finalize_each((h.text for h in every), target, jobs=jobs, seconds=_SECONDS))
     again = [k for k, m in enumerate(made) if isinstance(m, Refusal) and not m.died]
     objects = ((k, _object(every[k].text, target)) for k in again)
     finalized = [(k, data) for k, data in objects if data is not None]
     as_object = set()
-    for (k, _), outcome in zip(
-        finalized, finalize_each((d for _, d in finalized), target, jobs=jobs), strict=True
-    ):
+    outcomes = finalize_each((d for _, d in finalized), target, jobs=jobs, seconds=_SECONDS)
+    for (k, _), outcome in zip(finalized, outcomes, strict=True):
         if not isinstance(outcome, Refusal):
             made[k] = outcome
             as_object.add(k)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,7 @@ _NAMES: Final = {"skl": "SKL", "bxt": "BXT"}
 _CHATTER: Final = re.compile(r"BitSet\.h|^\s*$|^GenX_IR |-platform ")
 _SPILLS: Final = "Spill memory used"  # its exit status says so, too; there is code all the same
 _MESSAGE_LINES: Final = 6
+ENDLESS: Final = "no end after"
 UNREADABLE: Final = "its code has words that are no instructions"
 
 
@@ -76,9 +78,13 @@ def finalize_each(
     *,
     jobs: int | None = None,
     timeout: float = 60.0,
+    seconds: float | None = None,
 ) -> Iterator[Program | Refusal]:
-    """The same for many, in their order, `jobs` processes at once; refusals are results."""
-    job = _Job(find(), platform(device), tuple(options), timeout)
+    """The same for many, in their order, `jobs` processes at once; refusals are results.
+
+    `seconds` of processor time are the most that one may take.
+    """
+    job = _Job(find(), platform(device), tuple(options), timeout, seconds)
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         yield from pool.map(job.run, programs)
 
@@ -89,6 +95,7 @@ class _Job:
     target: Platform
     options: tuple[str, ...]
     timeout: float
+    seconds: float | None = None
     command: tuple[str, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
@@ -107,9 +114,17 @@ class _Job:
             (folder / name).write_bytes(data)
             command = (self.tool, name, *self.command)
             try:
-                done = processes.run(command, cwd=folder, capture_output=True, timeout=self.timeout)
+                done = processes.run(
+                    command,
+                    cwd=folder,
+                    capture_output=True,
+                    timeout=self.timeout,
+                    seconds=self.seconds,
+                )
             except subprocess.TimeoutExpired:
-                return Refusal(f"no end after {self.timeout:g} s", died=True)
+                return Refusal(f"{ENDLESS} {self.timeout:g} s", died=True)
+            if done.returncode == -signal.SIGXCPU:
+                return Refusal(f"{ENDLESS} {self.seconds or self.timeout:g} s", died=True)
             said = (done.stdout + done.stderr).decode("utf-8", "replace")
             made = sorted(folder.glob("*.dat"))
             spilled = done.returncode == 1 and _SPILLS in said

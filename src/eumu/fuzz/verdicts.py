@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from eumu.compare.differential import Pair, pairs
-from eumu.compare.finalizer import UNREADABLE, Refusal
+from eumu.compare.finalizer import ENDLESS, UNREADABLE, Refusal
 from eumu.errors import BuildError, Fault, Unsupported
 from eumu.fuzz.finalized import FinalizedBundle, compared, program, together
 from eumu.fuzz.witness import engines
@@ -27,6 +27,7 @@ UNSUPPORTED: Final = "unsupported: "
 _REASONS: Final = {
     "infinite spill cost": "the finalizer gives up while it spills",
     "it ended by signal": "the finalizer's process ends",
+    ENDLESS: "the finalizer does not end",
     UNREADABLE: "the finalizer's code has words that are no instructions",
     "syntax error": "the finalizer's readers of text and of object files refuse it",
     "": "the finalizer's check refuses it",
