@@ -253,6 +253,114 @@ def test_the_square_of_a_root(ocloc: str, tmp_path: Path, monkeypatch: pytest.Mo
             assert np.array_equal(c.numpy(), wanted, equal_nan=True), (compiler, options)
 
 
+def test_the_high_half_of_a_product_of_ushorts(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both compilers take it for less than 0x8000 where they optimise (docs/findings.md)."""
+    source = tmp_path / "high.cl"
+    source.write_text(
+        "kernel void high(global ushort *c, global const ushort *a) {"
+        " int i = get_global_id(0); c[i] = mul_hi(a[i], a[i]) > 0x7fff; }"
+    )
+    numbers = np.uint16([0xFFFF, 0xC000, 0x8000, 3])
+    for compiler in (ocloc, newest_ocloc):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        for options, wanted in (("", [0, 0, 0, 0]), ("-cl-opt-disable", [1, 1, 0, 0])):
+            device = eumu.Device("dg2")
+            c, a = device.array(np.zeros(4, np.uint16)), device.array(numbers)
+            eumu.build(source, "dg2", options)["high"].launch(device, 4, 4, [c, a])
+            assert c.numpy().tolist() == wanted, (compiler, options)
+
+
+def test_arrays_of_long_in_registers(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On pvc with SIMD32, the older compiler loses stores of the last lanes (docs/findings.md)."""
+    source = tmp_path / "own.cl"
+    source.write_text(
+        "kernel void own(global long *c, global const int *a) { int i = get_global_id(0);"
+        " long own[4]; for (int k = 0; k < 4; k++) own[k] = a[i]; own[a[i + 32] & 3] = i + 1;"
+        " c[i] = own[0] + own[1] + own[2] + own[3]; }"
+    )
+    every = list(range(1, 33))
+    for compiler, options, wanted in (
+        (ocloc, "", [*every[:16], *every[24:], *([0] * 8)]),
+        (ocloc, "-cl-opt-disable", every),
+        (newest_ocloc, "", every),
+    ):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        device = eumu.Device("pvc")
+        c, a = device.array(np.zeros(32, np.int64)), device.array(np.zeros(64, np.int32))
+        eumu.build(source, "pvc", options)["own"].launch(device, 32, 32, [c, a])
+        assert c.numpy().tolist() == wanted, (compiler, options)
+
+
+def test_a_long_quotient_of_constants() -> None:
+    """Without optimization, code for pvc reads two dwords of a variable that has one
+    (docs/findings.md)."""
+    most = (1 << 63) - 1
+    source = f"kernel void k(global long *c) {{ c[0] = 5L / ((max({most}L, 5L) & {most}L) | 1L); }}"
+    dev = eumu.Device("pvc")
+    c = dev.array(np.ones(1, np.int64))
+    with pytest.raises(eumu.BuildError, match=r"mov reaches byte 7 of 'V[0-9]+', which has 4"):
+        eumu.build(source, "pvc", "-cl-opt-disable")["k"].launch(dev, 1, 1, [c])
+    eumu.build(source, "pvc")["k"].launch(dev, 1, 1, [c])
+    assert c.numpy().tolist() == [0]
+
+
+def test_numbers_of_work_items_in_groups_of_a_required_size(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On pvc the newest compiler stores that of the first lane in all lanes (docs/findings.md)."""
+    source = tmp_path / "numbers.cl"
+    source.write_text(
+        "kernel __attribute__((reqd_work_group_size(64, 1, 1))) void numbers(global uint *c) {"
+        " uint i = get_global_id(0); c[i] = i; }"
+    )
+    every = np.arange(128)
+    for compiler, device_name, options, wanted in (
+        (newest_ocloc, "pvc", "", every & ~31),
+        (newest_ocloc, "pvc", "-cl-opt-disable", every),
+        (newest_ocloc, "bmg", "", every),
+        (ocloc, "pvc", "", every),
+    ):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        device = eumu.Device(device_name)
+        c = device.array(np.zeros(128, np.uint32))
+        eumu.build(source, device_name, options)["numbers"].launch(device, 128, 64, [c])
+        assert np.array_equal(c.numpy(), wanted), (compiler, device_name, options)
+
+
+POWERS = (  # compiler, options, the power of 3 and 1, whether it is right
+    ("old", "-cl-fast-relaxed-math", "pow(a[i], (float)n[i])", False),
+    ("old", "-cl-fast-relaxed-math", "pown(a[i], n[i])", False),
+    ("old", "-cl-unsafe-math-optimizations", "pow(a[i], (float)n[i])", True),
+    ("old", "-cl-unsafe-math-optimizations", "powr(a[i], (float)n[i])", True),
+    ("new", "-cl-fast-relaxed-math", "pow(a[i], (float)n[i])", True),
+    ("new", "-cl-unsafe-math-optimizations", "powr(a[i], (float)n[i])", False),
+    ("new", "-cl-unsafe-math-optimizations", "pown(a[i], n[i])", False),
+)
+
+
+@pytest.mark.parametrize(("compiler", "options", "power", "is_right"), POWERS)
+def test_powers_with_fast_mathematics(
+    compiler: str, options: str, power: str, is_right: bool,
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """What each compiler makes of them (docs/findings.md)."""
+    source = tmp_path / "power.cl"
+    source.write_text(
+        "kernel void power(global float *c, global const float *a, global const int *n)"
+        f" {{ int i = get_global_id(0); c[i] = {power}; }}"
+    )
+    monkeypatch.setenv("EUMU_OCLOC", ocloc if compiler == "old" else newest_ocloc)
+    device = eumu.Device("dg2")
+    given = np.zeros(8, np.float32), np.full(8, 3, np.float32), np.ones(8, np.int32)
+    c, a, n = map(device.array, given)
+    eumu.build(source, "dg2", options)["power"].launch(device, 8, 8, [c, a, n])
+    assert bool(np.allclose(c.numpy(), 3, rtol=1e-5)) == is_right, c.numpy()
+
+
 def test_two_compilers_side_by_side(ocloc: str, newest_ocloc: str, monkeypatch: Any) -> None:
     """The first store that differs: the newest release's sub_sat of zero and the lowest number."""
     monkeypatch.setenv("EUMU_OCLOC", f"{ocloc}:{newest_ocloc}")

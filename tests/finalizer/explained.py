@@ -146,6 +146,14 @@ _FORMS: Final[tuple[tuple[Callable[[Case], bool], str], ...]] = (
         lambda c: _is(c, "shr") and c.sources[0].kind == "i" and c.sources[0].type.is_signed,
         "a negative constant becomes one of words, which is read as unsigned",
     ),
+    (
+        lambda c: (
+            _is(c, "shr")
+            and c.saturate
+            and (_types(c)[0], c.sources[0].modifier, c.sources[1].kind) == ("ud", "-", "i")
+        ),
+        "a shift by nothing becomes a move, for which a negated dword has a sign",
+    ),
     (lambda c: _is(c, "shl") and _constant(c, "q", "uq"), SHIFTED),
     (lambda c: _is(c, "shl") and _constant(c, "uv"), SIGNED),
     (

@@ -72,6 +72,11 @@ REDUCED = (
     "bfi (M2, 4) UD0(0,0)<1> D0(0,0)<1;1,0> D1(0,0)<1;1,0> UD1(0,0)<1;1,0> D0(0,0)<1;1,0>",
     "bfrev (M2, 4) UD1(0,0)<1> UD0(0,4)<4;2,1>",
     "svm_atomic.fcmpwr (M2, 4) ADR.0 F1.0 F1.0 F0.0",
+    "mod (M1, 16) W1(0,0)<1> 0x1f:ud D0(0,0)<0;4,1>",
+    "(P1) div (M5_NM, 16) UD0(0,0)<1> 0xffffffff:d UW1(0,0)<1;8,1>",
+    "mod (M1_NM, 4) UD0(0,0)<2> 0xffffffff:d 0x2:ub",
+    "div (M1, 8) D0(0,0)<1> 0x8154:d 0xffff8154:d",
+    "(P1) sel.sat (M5, 8) Q0(0,0)<1> B1(0,0)<0;2,1> r[A1(0),0]<4,1>:uq",
 )
 
 
@@ -93,7 +98,16 @@ def test_their_like_is_not_left_out() -> None:
         "asr (M2_NM, 1) W1(0,0)<1> W0(0,0)<0;1,0> 0x8b:b",
         "line (M1_NM, 16) F0(0,0)<1> F0(0,4)<0;4,1> F1(1,0)<0;8,1>",
         "div (M5_NM, 16) D1(0,0)<1> 0x7154:d W1(0,0)<1;1,0>",
+        "mod (M1, 16) W1(0,0)<1> 0x1f:ud (-)D0(0,0)<0;4,1>",
+        "mod (M1, 16) UD1(0,0)<1> 0x10000:ud D0(0,0)<1;1,0>",
+        "mod (M1, 16) UD1(0,0)<1> 0x1f:ud UD0(0,0)<1;1,0>",
+        "div (M1, 16) UD0(0,0)<1> 0xffff7fff:d UW1(0,0)<1;1,0>",
+        "div (M1, 16) UD0(0,0)<1> 0xffffffff:d UB1(0,0)<1;1,0>",
+        "div (M1, 16) UD0(0,0)<1> 0xffffffff:d 0x2:w",
+        "div (M1, 16) UD0(0,0)<1> 0x1f:d UW1(0,0)<1;1,0>",
         "div (M1_NM, 8) F0(0,0)<2> HF0(0,0)<1;1,0> HF1(0,0)<1;1,0>",
+        "(P1) sel (M5, 8) Q0(0,0)<1> B1(0,0)<0;2,1> r[A1(0),0]<4,1>:uq",
+        "(P1) sel.sat (M1, 8) Q0(0,0)<1> B1(0,0)<1;1,0> UQ1(0,0)<1;1,0>",
         "(P1) add (M2, 4) UD0(0,0)<1> D0(0,0)<1;1,0> D1(0,0)<1;1,0>",
         "bfrev (M2_NM, 4) UD1(0,0)<1> UD0(0,4)<4;2,1>",
         "sad2 (M1_NM, 8) UW0(0,0)<1> r[A1(0),0]<4,1>:ub 0x9e:ub",
@@ -114,6 +128,10 @@ def test_branches_over_nothing_are_left_out() -> None:
     assert not skips_nothing([outer, "end:", line])
     assert not skips_nothing([outer, line, inner, "end:", line])
     assert not skips_nothing(["end:", line, outer])
+
+
+def test_a_text_of_which_the_finalizer_makes_no_end_takes_two_seconds(genx_ir: str) -> None:
+    assert dict(verdicts([4130])) == {4130: "the finalizer does not end"}
 
 
 def test_bits_of_lanes_that_do_not_exist_have_a_value() -> None:

@@ -40,6 +40,7 @@ _FOLDED: Final = (
     " which keeps a minus, and a short number gets its sign in 32 bits first"
 )
 _BYTE: Final = "the byte becomes a word with its sign, which shr, for unsigned numbers, then sees"
+_SHORT: Final = "a constant that fits into a word becomes one"
 _HALVES: Final = "bytes are made in two halves, and the first overwrites what the second reads"
 # A region whose elements do not follow each other, nor are all the same.
 _APART: Final = r"\d?\(\d+,\d+\)<(?!1;1,0>|0;1,0>|(\d+);\1,1>)\d+;"
@@ -50,6 +51,8 @@ _SCALAR: Final = rf"(\S+<0;1,0>(:\w+)?|{_CONSTANT})"
 _HALF: Final = r"(\(.*?\))?(HF\d\S+|\S+:hf)"
 _REGION: Final = r"(\(.*?\))?[A-Z]+\d\(\S+"
 _UNSIGNED_ROWS: Final = r"(\(.*?\))?r\[.*<\d,\d>:u[bwd]\b"  # elements at addresses of rows
+# A source that is a word without a sign, or a constant that becomes one.
+_UNSIGNED_WORD: Final = r"(\bUW\d|:uw\b|\b0x[0-9a-f]+:ub\b|\b0x[89a-f][0-9a-f]{3}:d\b)"
 _FUNCTIONS: Final = "|".join(sorted(MATH))
 # Statements that random kernels leave out: what a line looks like -> why.
 _GUARD: Final = r"(\(.*?\) )?"
@@ -113,6 +116,12 @@ STATEMENTS: Final = {
     rf"{_GUARD}(div|mod) (?=.*\b0x[89a-f][0-9a-f]{{3}}:d\b)(?=.*(\b[BW]\d|:[bw]\b))": (
         "a constant that fits into a word without a sign becomes one, and so does the division"
     ),
+    rf"{_GUARD}(div|mod) (?!.*\(-)(?=.*\b0x[0-9a-f]{{1,4}}:ud\b)(?=.*(\bD\d|:d\b))": (
+        f"{_SHORT}: without a sign, so that the source that has one says how to divide"
+    ),
+    rf"{_GUARD}(div|mod) (?!.*\(-)(?=.*\b0xffff[89a-f][0-9a-f]{{3}}:d\b)(?=.*{_UNSIGNED_WORD})": (
+        f"{_SHORT}: with a sign, which a word without one beside it takes from the division"
+    ),
     rf"{_GUARD}div(\.sat)? \(.*?\) \S+ {_HALF} (?!{_HALF})": (
         "a first source of half precision makes the result one, which is rounded before it grows"
     ),
@@ -139,6 +148,9 @@ STATEMENTS: Final = {
     r"\(!?P\d\) sel(\.sat)? \(M[2-8](_NM)?, 1\)": ONE_SELECTED,
     rf"(\(.*?\) sel|min|max|{_GUARD}(div|mod))[. ].* ({_REGION}|{_CONSTANT}) {_UNSIGNED_ROWS}": (
         "elements at addresses of rows are copied as those of the first source, with a sign"
+    ),
+    rf"\(.*?\) sel\.sat .* {_REGION} (\(.*?\))?r\[.*<\d,\d>:uq": (
+        "the same of 64 bits, whose copy is not saturated, but the result is as if it had a sign"
     ),
     rf"{_GUARD}\w+(\.\w+)? .*\((-|-?abs)\)r\[A1.*<\d,\d>:u?[bwdq]\b": _OWN_TYPE,
     rf"{_GUARD}pow[ .].*(\bHF|:hf)": PAIRWISE["pow"],
