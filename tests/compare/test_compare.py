@@ -297,7 +297,48 @@ def test_a_source_is_reduced_to_what_the_compiler_does_wrong(tmp_path: Path) -> 
         yield Side("wrong", eumu.load(with_fault(elf, _exclusive_becomes_inclusive)), "native")
 
     launch = Launch("k", (32,), None, values)
-    still = differs(tmp_path / "k.cl", None, "", launch, 0.0, forms)
+    still = differs(tmp_path / "k.cl", SOURCE, None, "", launch, 0.0, forms)
     assert still(SOURCE)
     shorter = reduce(SOURCE, still, tries=24)
     assert "^ 0x55" in shorter and ">> 2" not in shorter and "+ i" not in shorter
+
+
+_STORES = """.version 3.6
+.kernel "k"
+.decl A v_type=G type=uq num_elts=1 align=qword
+.decl X v_type=G type=ud num_elts=8 align=GRF
+.decl AT v_type=G type=uq num_elts=8 align=GRF
+.decl P1 v_type=P num_elts=8
+.input A offset=64 size=8
+.kernel_attr SimdSize=8
+.kernel_attr PerThreadInputSize=0
+    mov (M1, 8) AT(0,0)<1> A(0,0)<0;1,0>
+    {sets}
+    cmp.lt (M1, 8) P1 X(0,0)<1;1,0> 0x9:ud
+    (P1) mov (M1, 8) X(0,0)<1> {stored}:ud
+    lsc_store.ugm (M1, 8) flat[AT]:a64 X:d32
+    ret (M1, 1)
+"""
+
+
+def test_what_becomes_shorter_gets_nothing_undefined(tmp_path: Path) -> None:
+    """One build may hide what another one shows: the compiler leaves out what is undefined."""
+
+    def side(label: str, stored: int, sets: str) -> Side:
+        text = _STORES.format(sets=sets, stored=stored).encode()
+        return Side(label, eumu.load(text, device="pvc"), "visa", build=label)
+
+    def forms(path: str, device: str | None, options: str, kernel: str) -> Iterator[Side]:
+        sets = "mov (M1, 8) X(0,0)<1> 0x2:ud"
+        yield side("-O2", 1, sets)
+        yield side("-O0", 3, sets if "set" in Path(path).read_text(encoding="utf-8") else "")
+        raise eumu.BuildError("no")  # a build of which nobody needs to know
+
+    def values(device: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
+        return {"A": device.array(np.zeros(8, np.uint32))}
+
+    launch = Launch("k", (8,), None, values)
+    still = differs(tmp_path / "k.cl", "set", None, "", launch, 0.0, forms)
+    assert still("set")
+    assert still("set")
+    assert not still("nothing")

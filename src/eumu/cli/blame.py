@@ -20,9 +20,9 @@ from eumu.compare.bug_report import (
     BugReport,
     behaviour,
     first_difference_of,
-    is_clean,
     parts_alike,
 )
+from eumu.compare.clean import clean_builds
 from eumu.compare.reduce import read_source, write_source
 from eumu.compare.sides import building, how_built
 from eumu.compare.switches import switched_off
@@ -73,12 +73,12 @@ def _write_report(options: argparse.Namespace, launch: Launch, found: Blame | Di
             try:
                 made = forms(source)
                 now = first_difference_of(made, launch, rtol)
-                return parts_alike(whole, now) and (not clean or is_clean(made[0], launch))
+                return parts_alike(whole, now) and clean <= clean_builds(made, launch)
             except (eumu.EumuError, UsageError):
                 return False
 
         text = read_source(Path(options.program))
-        clean = is_clean(forms(text)[0], launch)
+        clean = clean_builds(forms(text), launch)
         print("reducing; every step compiles and runs the kernel ...", file=sys.stderr)
         source = reduce(text, still)
         made = forms(source)

@@ -16,6 +16,7 @@ from eumu.cli.options import compiler_options
 from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.cli.values import arguments, size, whole
 from eumu.compare import Difference, Divergence, Launch, Side, compare, describe, reduce, sides
+from eumu.compare.clean import clean_builds
 from eumu.compare.reduce import read_source, write_source
 from eumu.errors import BuildError, Unsupported
 from eumu.platforms import platform
@@ -123,30 +124,49 @@ def _reduce(options: argparse.Namespace, launch: Launch) -> None:
         raise UsageError("--reduce makes source shorter; give the kernel as OpenCL C (.cl)")
     with TemporaryDirectory() as work:
         path = Path(work, Path(options.program).name)
-        still = differs(path, _device(options), options.build_options, launch, tolerance(options))
+        text = read_source(Path(options.program))
+        still = differs(
+            path, text, _device(options), options.build_options, launch, tolerance(options)
+        )
         print("reducing; every step compiles and runs the kernel ...", file=sys.stderr)
-        source = reduce(read_source(Path(options.program)), still)
+        source = reduce(text, still)
     print(f"reduced to {len(source.splitlines())} lines:", source, sep="\n", end="")
     sys.stdout.flush()
 
 
 def differs(
     path: Path,
+    whole: str,
     device: str | None,
     build_options: str,
     launch: Launch,
     rtol: float,
-    forms: Callable[..., Any] = sides,
+    forms: Callable[..., Iterator[Side]] = sides,
 ) -> Callable[[str], bool]:
-    """Whether a source has two forms that differ; one that cannot be built or run has not."""
+    """Whether a source has two forms that differ; one that cannot be built or run has not.
 
-    def still(source: str) -> bool:
+    Builds that are clean of the `whole` source must be clean of this one.
+    """
+
+    def parting(source: str) -> list[Side]:
+        """The forms up to the first that differs; none if none does."""
         write_source(path, source)
         try:
-            others: Iterator[Side] = forms(str(path), device, build_options, launch.kernel)
-            first = next(others)
-            return any(compare(first, other, launch, rtol=rtol) for other in others)
+            others = forms(str(path), device, build_options, launch.kernel)
+            tried = [next(others)]
+            for other in others:
+                tried.append(other)
+                if compare(tried[0], other, launch, rtol=rtol):
+                    return tried
         except (eumu.EumuError, UsageError):
-            return False
+            return []  # it cannot be built or run
+        return []
+
+    clean = clean_builds(parting(whole), launch)
+
+    def still(source: str) -> bool:
+        tried = parting(source)
+        wanted = clean.intersection(side.build for side in tried)
+        return bool(tried) and wanted <= clean_builds(tried, launch)
 
     return still

@@ -10,7 +10,7 @@ from typing import Final
 import eumu
 from eumu.compare.blame import Blame, blame, tell
 from eumu.compare.search import Difference, Divergence, Ending, Printed
-from eumu.compare.sides import TEXT_PLATFORM, FormOutcome, Launch, Side
+from eumu.compare.sides import FormOutcome, Launch, Side
 from eumu.errors import BuildError, Unsupported
 from eumu.records import dataclass
 
@@ -100,19 +100,6 @@ def _gives(run: FormOutcome, found: Difference) -> str:
             return "it ends"
         case Printed():
             return " / ".join(run.printed[:_LINES]) or "nothing"
-
-
-def is_clean(side: Side, launch: Launch) -> bool:
-    """Whether all checks find nothing in a form's vISA: no race, no value that nothing set."""
-    target = side.program.platform or TEXT_PLATFORM
-    device = eumu.Device(target, check="all", sink=lambda text: None)
-    kernel = side.program[launch.kernel]
-    values = launch.values(device, kernel)
-    sizes = launch.global_size, launch.local_size
-    try:
-        return not kernel.launch(device, *sizes, values, fuel=launch.fuel).findings
-    except (eumu.Fault, Unsupported):
-        return False
 
 
 def parts_alike(whole: Difference, smaller: Blame | Difference | None) -> bool:
