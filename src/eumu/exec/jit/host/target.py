@@ -164,8 +164,10 @@ def optimised(text: str, processor: Processor, effort: Effort = Effort.FULL) -> 
     _optimise(module, machine, effort)
     if not processor.has("avx512f"):
         return module
-    changed = bit_merges.fenced(str(module))
-    return module if changed is None else llvm.parse_assembly(changed)
+    before = str(module)
+    whole = loaded_elements.parts_frozen(before)
+    changed = bit_merges.fenced(whole) or whole
+    return module if changed == before else llvm.parse_assembly(changed)
 
 
 def _optimise(module: Any, machine: Any, effort: Effort) -> None:
