@@ -1,11 +1,16 @@
 """Lanes that load, change and store again: in registers with an index, in local memory.
 
 Indices are mostly such that lanes keep apart; sometimes lanes meet, are elsewhere when they store,
-or are outside, and sometimes what is loaded or made is used besides.
+or are outside, and sometimes what is loaded or made is used besides.  Each test runs as processors
+have it that scatter fast, and as others have it.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
 from random import Random
 
 import numpy as np
@@ -15,7 +20,11 @@ from hypothesis import strategies as st
 
 import eumu
 from eumu.exec.jit.analysis import updates
+from eumu.exec.jit.driver.module import build
+from eumu.exec.jit.host.specials import specialise
+from eumu.exec.jit.host.target import Processor, host
 from eumu.ir import Region, Root, RootKind, Rounding, Space, Value
+from eumu.ir.passes import fold_modes
 from eumu.types import BOOL, UB, UD, UW, B, D, Type
 from exec.jit_programs import SLM, Program
 from exec.test_jit_indirect import check
@@ -24,11 +33,13 @@ RNE = Rounding.RNE
 _ROWS = 8  # that an index chooses from
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _no_disk_cache() -> object:
+@pytest.fixture(scope="module", autouse=True, params=["one by one", "at once"])
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """How dwords are updated; nothing is read from disk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EUMU_CACHE", "off")
-        yield
+        patch.setattr(Processor, "scatters", request.param == "at once")
+        yield request.param
 
 
 class Updates(Program):
@@ -116,6 +127,8 @@ class Updates(Program):
         if random.random() < 0.3:
             address = b.add(start, self._offsets(type.size), RNE)
         b.write_root(places, Region.packed(0, 4), address, every)
+        if random.random() < 0.1:  # what is loaded is stored to registers
+            x = self._loaded(type)
         self._store_lanes(places, self._changed(x))
         shown = b.read_indirect(address, type, width, every, offset=0, vstride=0, row=1, hstride=0)
         self._write(shown)
@@ -133,12 +146,21 @@ class Updates(Program):
             data = b.read(held, Region.scalar(x.type.size * lane), x.type, width)
             b.write_indirect(place, data, mask, offset=0, hstride=0)
 
+    def _local(self, type: Type) -> Value:
+        """Addresses in shared local memory."""
+        address = self._offsets(type.size)
+        if self.wild:
+            return address
+        most = self.b.const(UD, SLM // 2 - type.size)
+        return self.b.and_(address, self.b.splat(most, self.width))
+
+    def _loaded(self, type: Type) -> Value:
+        return self.b.load(Space.SLM, self._local(type), self.b.exec_mask(0, self.width), type)[0]
+
     def _in_local_memory(self) -> None:
         b, random, width = self.b, self.random, self.width
         type = random.choice((UB, B, UW, UD, D))
-        address = self._offsets(type.size)
-        if not self.wild:
-            address = b.and_(address, b.splat(b.const(UD, SLM // 2 - type.size), width))
+        address = self._local(type)
         mask = b.exec_mask(0, width) if random.random() < 0.9 else self.mask()
         x = b.load(Space.SLM, address, mask, type)[0]
         b.inst += 1
@@ -186,6 +208,19 @@ def test_the_random_programs_have_updates() -> None:
     assert found > 20
 
 
+def _loops(seed: int, scatters: bool) -> int:
+    """The loops that update one lane after the other."""
+    program = Updates(Random(seed), branches=False)
+    grid = replace(program.grid(tail=False), function=fold_modes(program.function))
+    target = replace(host().target, scatters=scatters)
+    return len(re.findall(r"^lanes\d+:", build(grid.function, specialise(grid), target).text, re.M))
+
+
+def test_dwords_are_updated_at_once_where_the_processor_scatters_fast() -> None:
+    one_by_one, at_once = (sum(_loops(n, way) for n in range(12)) for way in (False, True))
+    assert one_by_one > at_once > 0  # bytes and words are not
+
+
 # ---- what compilers make of it
 
 _ITEMS = 32
@@ -198,6 +233,19 @@ kernel void bytes(global const int *to, global const int *from, global uint *out
 #pragma unroll 1
     for (int k = 0; k < 4; k++)
         own[to[k * 32 + l]] += 100 + k;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint sum = 0;
+    for (int k = 0; k < 8; k++) sum = sum * 5 + own[k * 32 + l];
+    out[l] = sum;
+}
+kernel void dwords(global const int *to, global const int *from, global uint *out) {
+    local uint own[8 * 32];
+    int l = get_local_id(0);
+    for (int k = 0; k < 8; k++) own[k * 32 + l] = 3 * k + l;
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 1
+    for (int k = 0; k < 4; k++)
+        own[to[k * 32 + l]] += 100 * l + k;
     barrier(CLK_LOCAL_MEM_FENCE);
     uint sum = 0;
     for (int k = 0; k < 8; k++) sum = sum * 5 + own[k * 32 + l];
@@ -262,7 +310,7 @@ Kernels = dict[str, tuple[eumu.Device, eumu.Program]]
 
 
 @pytest.fixture(scope="module")
-def kernels() -> Kernels:
+def kernels(way: str) -> Kernels:
     made = {engine: eumu.Device("pvc", engine=engine) for engine in ("interp", "jit")}
     return {e: (device, eumu.build(_SOURCE, device)) for e, device in made.items()}
 
@@ -289,10 +337,10 @@ def _apart(seed: int = 3) -> np.ndarray:
 def test_a_lane_outside_faults_and_a_lane_that_meets_another_does_not(
     kernels: Kernels, lane: int
 ) -> None:
-    for place in (256, -1, 1 << 30):
+    for name, place in product(("bytes", "dwords"), (256, -1, 1 << 29)):
         to = _apart()
         to[64 + lane] = place
-        expected, found = _both(kernels, "bytes", to, to)
+        expected, found = _both(kernels, name, to, to)
         assert expected == found and "outside" in str(found)
     to = _apart()
     to[64 + lane] = 8 * 32  # behind the last element of a register
@@ -300,8 +348,17 @@ def test_a_lane_outside_faults_and_a_lane_that_meets_another_does_not(
     assert expected == found and "register" in str(found)
     to = _apart()
     to[64 + lane] = to[64 + (lane + 5) % _ITEMS]
-    expected, found = _both(kernels, "bytes", to, to)
-    assert expected == found and isinstance(found, bytes)
+    for name in ("bytes", "dwords"):
+        expected, found = _both(kernels, name, to, to)
+        assert expected == found and isinstance(found, bytes)
+
+
+@pytest.mark.parametrize("row", [0, 7])
+def test_dwords_at_both_ends(kernels: Kernels, row: int) -> None:
+    to = np.tile(row * 32 + np.arange(_ITEMS, dtype=np.int32), 4)
+    for name in ("dwords", "registers"):
+        expected, found = _both(kernels, name, to, to)
+        assert expected == found and isinstance(found, bytes)
 
 
 @pytest.mark.parametrize("name", ["moved", "registers", "seen", "between"])

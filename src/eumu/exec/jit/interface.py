@@ -27,6 +27,7 @@ class HostTarget:
     half_arithmetic: bool = False  # x86's AVX512-FP16
     masked_stores: bool = True  # of 4- and 8-byte lanes
     gathers: bool = True  # loads of a vector of addresses are worth it
+    scatters: bool = False  # and stores to one, of dwords
     octet_products: bool = False  # sums of four products of octets, x86's AVX512-VNNI
     embedded_rounding: bool = False  # instructions can name their rounding mode
     is_arm: bool = False

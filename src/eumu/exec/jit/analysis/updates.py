@@ -286,14 +286,18 @@ class _Chain:
             return op.offset + mask.width <= self.width
         return isinstance(op, Const) and op.is_full
 
-    def _ends(self, store: Store) -> bool:
-        """Whether a store ends a chain: one of local memory what was loaded, or one of global
-        memory what was read from registers with an index, which it cannot change."""
+    def _ends(self, sink: Op) -> bool:
+        """Whether it ends a chain: a store to local memory what was loaded; one to registers with
+        an index, or to global memory, what was read from such registers, which the latter cannot
+        change."""
         sources = [self.block.ops[n] for n in self.sources]
-        if store.space is Space.FLAT:
-            fits = store.count == 1 and store.args[0].width > 1
+        if isinstance(sink, WriteIndirect):
+            return all(isinstance(op, ReadIndirect) for op in sources)
+        assert isinstance(sink, Store)
+        if sink.space is Space.FLAT:
+            fits = sink.count == 1 and sink.args[0].width > 1
             return fits and all(isinstance(op, ReadIndirect) for op in sources)
-        return _is_local(store) and all(isinstance(op, Load) for op in sources)
+        return _is_local(sink) and all(isinstance(op, Load) for op in sources)
 
     def update(self) -> Update | None:
         """The chain, if it has stores, and ends with one."""
@@ -303,7 +307,7 @@ class _Chain:
         if not sinks or sinks[-1] != places[-1]:
             return None
         stores = [op for n in sinks if isinstance(op := self.block.ops[n], Store)]
-        if stores and (len(sinks) > 1 or not self._ends(stores[0])):
+        if (stores and len(sinks) > 1) or not self._ends(self.block.ops[sinks[0]]):
             return None
         masked = [self.block.ops[n] for n in self.sources] + stores
         if not all(self._is_plain_mask(op.args[1]) for op in masked if len(op.args) > 1):

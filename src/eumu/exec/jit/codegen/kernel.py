@@ -47,6 +47,7 @@ class KernelLowering:
     scratch_bytes: int
     masked_stores: bool
     gathers: bool
+    scatters: bool
     octet_products: bool
     free: frozenset[Place] = frozenset()  # writes that need not keep other lanes
     untouched: frozenset[Place] = frozenset()  # where a speculative version may still begin again

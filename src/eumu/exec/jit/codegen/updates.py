@@ -5,33 +5,34 @@ is tested at run time, as is all that an update needs: LLVM sees most of it when
 something is not so, the operations follow as the program has them.
 
 A gather has to wait until what was stored before it is in the cache; a load of one lane has not.
+Processors that scatter fast are faster with gathers all the same, so there dwords are updated all
+at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from eumu.exec.jit.analysis import updates
-from eumu.exec.jit.analysis.updates import Path, Step, Update
+from eumu.exec.jit.analysis.updates import Path, Update
 from eumu.exec.jit.codegen import fetching, indirect, irregular
 from eumu.exec.jit.codegen.access import access_of
 from eumu.exec.jit.codegen.checks import check, heads, learn
-from eumu.exec.jit.codegen.elementwise import emitter_of
+from eumu.exec.jit.codegen.joined import changed, gathered, joined
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.registers import bits_of_mask, byte_pointer
 from eumu.exec.jit.llvm.emit import (
-    int_type,
     lane_type,
     scalar_type,
     signed,
     vector_literal,
     vector_of,
 )
-from eumu.ir import Op, Root, Space, Value
+from eumu.ir import Root, Space, Value
 from eumu.ir.operations.memory import Load, Store
-from eumu.ir.operations.state import ExecMask, ReadIndirect, RootAddress, WriteIndirect
+from eumu.ir.operations.state import ExecMask, ReadIndirect, WriteIndirect
 from eumu.records import dataclass
 from eumu.types import Type
 
@@ -92,7 +93,10 @@ def _update(k: KernelLowering, update: Update) -> None:
     fast, slow, join = (e.name(n) for n in ("update", "slow", "join"))
     e.do(f"br i1 {places.fine}, label %{fast}, label %{slow}, !prof !1")
     e.label(fast)
-    _one_by_one(k, elements, places, join)
+    if _at_once_is_better(k, elements):
+        _at_once(k, elements, places, join)
+    else:
+        _one_by_one(k, elements, places, join)
     e.label(slow)
     _as_it_stands(k, update)
     e.do(f"br label %{join}")
@@ -254,52 +258,11 @@ def _offsets(k: KernelLowering, lanes: Sequence[tuple[Value, int, int]]) -> str:
     if all(value.width == 1 for value, _, _ in lanes):
         ops = k.function.blocks[k.block].ops
         makers = {value.id: op for op in ops for value in op.results}
-        joined = _joined(k, makers, [value for value, _, _ in lanes])
+        places = joined(k, makers, [value for value, _, _ in lanes])
     else:
-        joined = _gathered(k, [(value, lane) for value, lane, _ in lanes])
+        places = gathered(k, [(value, lane) for value, lane, _ in lanes])
     more = vector_literal("i32", [str(signed(number, 32)) for _, _, number in lanes])
-    return k.e.op(f"add {vector} {joined}, {more}")
-
-
-def _joined(k: KernelLowering, makers: Mapping[int, Op], values: Sequence[Value]) -> str:
-    """A vector of values of one lane.
-
-    If all were made in the same way, as native addresses are, what they are made of is joined: in
-    between it was a vector.
-    """
-    ops = [makers.get(value.id) for value in values]
-    first, kinds = ops[0], {(type(op), op.name, op.attributes) if op else None for op in ops}
-    if first is not None and len(kinds) == 1:
-        if isinstance(first, RootAddress):
-            return vector_literal("i32", [k.vector(values[0])] * len(values))
-        if first.name in ("add", "convert") and first.result.type.is_int:
-            inner = list(zip(*[op.args for op in ops if op is not None], strict=True))
-            if all(a.type is x[0].type and a.type.is_int for x in inner for a in x):
-                return _wider(k, first, len(values), [_joined(k, makers, x) for x in inner])
-    return _gathered(k, [(value, 0) for value in values])
-
-
-def _wider(k: KernelLowering, op: Op, width: int, args: Sequence[str]) -> str:
-    """An operation on lanes of another number."""
-    one = replace(
-        op,
-        args=tuple(replace(a, width=width) for a in op.args),
-        results=tuple(replace(r, width=width) for r in op.results),
-    )
-    return emitter_of(one)(k.e, one, width, *args)
-
-
-def _gathered(k: KernelLowering, lanes: Sequence[tuple[Value, int]]) -> str:
-    """A vector of lanes of values of one type."""
-    value, count = lanes[0][0], len(lanes)
-    if lanes == [(value, lane) for lane in range(value.width)]:
-        return k.vector(value)
-    scalar, result = scalar_type(value.type), "poison"
-    for n, (x, lane) in enumerate(lanes):
-        one = k.e.shuffle(k.vector(x), scalar, x.width, [lane])
-        vector = vector_of(scalar, count)
-        result = k.e.op(f"insertelement {vector} {result}, {scalar} {one}, i64 {n}")
-    return result
+    return k.e.op(f"add {vector} {places}, {more}")
 
 
 # ---- from registers to global memory
@@ -366,6 +329,37 @@ def _read_places(k: KernelLowering, elements: list[_Element], size: int) -> tupl
     return root, _offsets(k, read)
 
 
+# ---- all at once
+
+
+def _at_once_is_better(k: KernelLowering, elements: list[_Element]) -> bool:
+    """Whether the host scatters dwords fast, and these fill vectors."""
+    is_dword = _stored(elements[0].sink).size == 4
+    return k.scatters and is_dword and len(elements).bit_count() == 1
+
+
+def _at_once(k: KernelLowering, elements: list[_Element], places: _Places, end: str) -> None:
+    """Gather all elements, change and scatter them; on to a label."""
+    e, count, path = k.e, len(elements), elements[0].path
+    wide = vector_of("i64", count)
+    # Processors take signed offsets of 32 bits as they are; larger memory has larger ones.
+    extend = "sext" if max(k.slm_bytes, k.scratch_bytes) < 1 << 31 else "zext"
+    offsets = e.op(f"{extend} {vector_of('i32', count)} {places.offsets} to {wide}")
+    pointers = e.op(f"getelementptr i8, ptr {places.base}, {wide} {offsets}")
+    at = irregular.Places("true", pointers, vector_literal("i1", ["true"] * count), True)
+    was = path.source.result.type
+    (value,) = irregular.gather(k, at, was, 1, count)
+    for n, step in enumerate(path.steps):
+        others = [
+            gathered(k, [x.path.steps[n].others[m] for x in elements])
+            for m in range(len(step.others))
+        ]
+        value = changed(k, step, was, value, others, count)
+        was = step.type
+    irregular.scatter(k, at, was, count, [value])
+    e.do(f"br label %{end}")
+
+
 # ---- the loop
 
 
@@ -420,7 +414,7 @@ def _value(k: KernelLowering, element: _Element, place: str, given: list[list[st
     was = element.path.source.result.type
     value = k.e.op(f"load {scalar_type(was)}, ptr {place}, align 1")
     for n, step in enumerate(element.path.steps):
-        value = _step(k, step, was, value, given[n] if given else [])
+        value = changed(k, step, was, value, given[n] if given else [])
         was = step.type
     return value
 
@@ -440,31 +434,16 @@ def _given(
     if value.is_mask:
         flags = vector_of("i1", len(lanes))
         octets = vector_of("i8", len(lanes))
-        widened = e.op(f"zext {flags} {_gathered(k, lanes)} to {octets}")
+        widened = e.op(f"zext {flags} {gathered(k, lanes)} to {octets}")
         pad = k.scratchpad(f"given{step}.{other}", octets)
         e.do(f"store {octets} {widened}, ptr {pad}, align 8")
         return lambda lane: e.op(f"trunc i8 {_element(k, pad, 'i8', lane)} to i1")
     vector = lane_type(value.type, len(lanes))
     pad = k.scratchpad(f"given{step}.{other}", vector)
-    e.do(f"store {vector} {_gathered(k, lanes)}, ptr {pad}, align 8")
+    e.do(f"store {vector} {gathered(k, lanes)}, ptr {pad}, align 8")
     return lambda lane: _element(k, pad, scalar, lane)
 
 
 def _element(k: KernelLowering, pad: str, scalar: str, lane: str) -> str:
     place = k.e.op(f"getelementptr {scalar}, ptr {pad}, i64 {lane}")
     return k.e.op(f"load {scalar}, ptr {place}")
-
-
-def _step(k: KernelLowering, step: Step, was: Type, value: str, others: list[str]) -> str:
-    """What a step makes of the value of an element, which was of a type."""
-    e = k.e
-    if step.op is None:
-        bits, wanted = int_type(was, 1), int_type(step.type, 1)
-        value = e.bitcast(value, scalar_type(was), bits)
-        if step.first:
-            value = e.op(f"lshr {bits} {value}, {8 * step.first}")
-        if bits != wanted:
-            value = e.op(f"trunc {bits} {value} to {wanted}")
-        return e.bitcast(value, wanted, scalar_type(step.type))
-    args = [*others[: step.place], value, *others[step.place :]]
-    return _wider(k, step.op, 1, args)

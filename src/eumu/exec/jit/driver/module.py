@@ -167,6 +167,7 @@ def _kernel(
         special.scratch_bytes,
         target.masked_stores,
         target.gathers,
+        target.scatters,
         target.octet_products,
     )
 

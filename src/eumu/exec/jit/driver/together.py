@@ -102,7 +102,7 @@ def _members(
         own = Member(
             *(function, facts, analysis, registers, e),
             *(special.slm_bytes, special.scratch_bytes),
-            *(target.masked_stores, target.gathers, target.octet_products),
+            *(target.masked_stores, target.gathers, target.scatters, target.octet_products),
         )
         own.free, own.sites, own.shared_sites = free, k.sites, sites
         own.untouched, own.leaves_to_learn = places, True
@@ -123,7 +123,7 @@ def _rest(
         regs.cut(function, k.registers.memory_end, k.flow, saved_roots(function)),
         k.e.another(),
         *(special.slm_bytes, special.scratch_bytes),
-        *(target.masked_stores, target.gathers, target.octet_products),
+        *(target.masked_stores, target.gathers, target.scatters, target.octet_products),
     )
     own.free, own.sites, own.streams = k.free, k.sites, k.streams
     resume = Resume(own, frozenset(), cuts=plan.cuts)

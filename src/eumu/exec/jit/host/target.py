@@ -76,6 +76,14 @@ class Processor:
         return 256 if self.has("avx") else 128
 
     @property
+    def scatters(self) -> bool:
+        """Whether dwords are updated faster by gathering and scattering than one after the other.
+
+        So it was measured where there is FP16; on Zen 4, which has none, it is not so.
+        """
+        return self.has("avx512fp16") and self.vector_bits == 512
+
+    @property
     def target(self) -> HostTarget:
         arm = self.triple.startswith(("aarch64", "arm64"))
         return HostTarget(
@@ -84,6 +92,7 @@ class Processor:
             half_arithmetic=self.has("avx512fp16") and self.vector_bits == 512,
             masked_stores=self.has("avx"),
             gathers=self.vector_bits == 512,
+            scatters=self.scatters,
             octet_products=self.has("avx512vnni") and self.has("avx512vl"),
             embedded_rounding=self.vector_bits == 512,
             fenced_bytes=self.vector_bits == 512,
