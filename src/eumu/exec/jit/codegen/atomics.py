@@ -12,9 +12,10 @@ from eumu.errors import Unsupported
 from eumu.exec.jit.codegen import irregular, support
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.access import CompiledAccess, access_of
+from eumu.exec.jit.codegen.cold_calls import slow_call
 from eumu.exec.jit.codegen.elementwise import emitter_of
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
-from eumu.exec.jit.codegen.memory import need_slow, slow_call
+from eumu.exec.jit.codegen.memory import need_slow
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import Context
@@ -56,7 +57,7 @@ def _slow(k: KernelLowering, op: Atomic, access: CompiledAccess, function: str, 
     for n, argument in enumerate(op.data, 1):
         place = e.byte(data, n * width * type.size)
         e.do(f"store {vector} {k.vector(argument)}, ptr {place}, align 1")
-    slow_call(k, access, function, data, type.size)
+    slow_call(k, access, function, data, type.size, is_cold=False)
     return e.op(f"load {vector}, ptr {data}, align 1")
 
 

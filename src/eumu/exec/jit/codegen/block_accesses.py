@@ -13,9 +13,10 @@ from eumu.exec.jit.codegen.checks import (
     origin,
     require,
 )
+from eumu.exec.jit.codegen.cold_calls import slow_call
 from eumu.exec.jit.codegen.endings import ending_of
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
-from eumu.exec.jit.codegen.memory import need_slow, slow_call, zero_of
+from eumu.exec.jit.codegen.memory import need_slow, zero_of
 from eumu.exec.jit.llvm.emit import MEMCPY, Emitter, int_type, lane_type, vector_of
 from eumu.exec.jit.llvm.lanes import AffineForm
 from eumu.ir import Value
@@ -45,7 +46,6 @@ def _load_block(k: KernelLowering, op: LoadBlock) -> None:
     function = _slow(k, access, "load", value)
     block = vector_of(int_type(value.type, 1), value.width)
     data = k.scratchpad("data", block)
-    e.do(f"store {block} {'0' if value.width == 1 else 'zeroinitializer'}, ptr {data}, align 8")
     slow_call(k, access, function, data, access.size)
     careful = e.op(f"load {vector}, ptr {data}, align 1")
     after = e.current_label()

@@ -13,8 +13,7 @@ from functools import partial
 from eumu.errors import InternalError
 from eumu.exec.jit.analysis.affine_forms import LANE_WISE
 from eumu.exec.jit.codegen import irregular, rows, support
-from eumu.exec.jit.codegen import registers as regs
-from eumu.exec.jit.codegen.access import CompiledAccess, access_of, cold_vector
+from eumu.exec.jit.codegen.access import CompiledAccess, access_of
 from eumu.exec.jit.codegen.checks import (
     affine_form_of,
     check,
@@ -24,12 +23,13 @@ from eumu.exec.jit.codegen.checks import (
     require,
     ways_inside,
 )
+from eumu.exec.jit.codegen.cold_calls import slow_call
 from eumu.exec.jit.codegen.endings import Ending, ending_of
 from eumu.exec.jit.codegen.gather import fast_part, lane_part
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.scalars import heads_of
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
-from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape
+from eumu.exec.jit.llvm.lanes import AffineForm, Shape
 from eumu.exec.jit.llvm.layout import VOID_BYTES
 from eumu.ir import Space, Value
 from eumu.ir.operations.memory import Load
@@ -37,46 +37,6 @@ from eumu.types import Type
 
 _DEPTH = 4  # operations that an address is made by, to be looked at
 COVER = 4  # load at most this many times the bytes wanted, to pick strided lanes out of a vector
-
-
-def slow_call(
-    k: KernelLowering,
-    access: CompiledAccess,
-    function: str,
-    data: str,
-    total: int,
-    mask: str | None = None,
-) -> None:
-    """Call a slow function with all lanes' addresses; leave the thread if it faults."""
-    e, lanes = k.e, access.address
-    width = lanes.width
-    vector = vector_of("i64", width)
-    addresses = cold_vector(lanes, access.mask)
-    if lanes.type.size != 8:
-        addresses = e.op(f"zext {lane_type(lanes.type, width)} {addresses} to {vector}")
-    place = k.scratchpad("addresses", vector)
-    e.do(f"store {vector} {addresses}, ptr {place}, align 8")
-    bits = mask if mask is not None else slow_mask(k, access.mask)
-    fault = e.call(
-        "i1",
-        function,
-        ("ptr", "%ctx"),
-        ("ptr", k.site_pointer(access.site)),
-        ("i64", str(access.site)),
-        ("ptr", place),
-        ("i64", bits),
-        ("ptr", data),
-        ("i64", str(width)),
-        ("i64", access.surface),
-        ("i64", str(total)),
-    )
-    k.lose(fault)
-
-
-def slow_mask(k: KernelLowering, mask: Lanes) -> str:
-    if mask.full:
-        return str((1 << mask.width) - 1)
-    return regs.bits_of_mask(k.e, cold_vector(mask, mask), mask.width, 64)
 
 
 def need_slow(
@@ -268,8 +228,6 @@ def _slow_load(
     function = need_slow(k, access, name, body, type.bits, element, ending_of(access))
     block = vector_of(int_type(type, 1), elements)
     data = k.scratchpad("data", block)
-    zero = "0" if elements == 1 else "zeroinitializer"
-    k.e.do(f"store {block} {zero}, ptr {data}, align 8")
     slow_call(k, access, function, data, total)
     return data
 

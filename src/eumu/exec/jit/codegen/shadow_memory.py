@@ -20,8 +20,8 @@ from typing import Final
 from eumu.exec.jit.codegen import irregular, support
 from eumu.exec.jit.codegen.access import CompiledAccess, access_of, cold_vector
 from eumu.exec.jit.codegen.checks import check, heads, need_locate, reach
+from eumu.exec.jit.codegen.cold_calls import slow_mask
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
-from eumu.exec.jit.codegen.memory import slow_mask
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, vector_literal, vector_of
 from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.lanes import Shape

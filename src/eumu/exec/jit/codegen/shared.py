@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
+from eumu.exec.jit.codegen.cold_calls import KEPT
 from eumu.exec.jit.codegen.support import EXTENT, LOCATE, RECORD, SURFACE_ROW
 from eumu.exec.jit.llvm.attention import DECLARATION, look
 from eumu.records import dataclass
@@ -78,7 +79,7 @@ def divide(
     own = {
         name: text
         for name, text in definitions.items()
-        if name not in apart and name not in common and name not in _INLINE
+        if name not in apart and name not in common and name not in _INLINE and name != "kept"
     }
     rest = "\n".join([*own.values(), kernel])
     objects = [_object(wanted, common, text) for text in apart.values()]
@@ -104,7 +105,7 @@ def _stands_alone(name: str, text: str, common: Mapping[str, str]) -> bool:
 @cache
 def _base(is_arm: bool) -> str:
     """What every kernel has."""
-    definitions = (look(is_arm), EXTENT, RECORD, SURFACE_ROW, *LOCATE.values())
+    definitions = (look(is_arm), EXTENT, RECORD, SURFACE_ROW, KEPT, *LOCATE.values())
     return _visible("\n".join([*INTRINSICS, *definitions, METADATA]))
 
 
@@ -127,8 +128,14 @@ def _visible(text: str) -> str:
 
 
 def _declared(text: str) -> dict[str, str]:
-    """Declarations of the functions that a text defines, by name."""
+    """Declarations of the functions that a text defines, by name.
+
+    The addresses of slow accesses are numbers in kernels, too, and objects may be more than 2 GiB
+    apart: LLVM takes such an address from a table, unless the function is hidden.
+    """
     heads = re.finditer(_FUNCTION.pattern.replace("internal", "(?:internal|hidden)"), text, re.M)
     return {
-        m["name"]: f"declare hidden {m['head']}" for m in heads if "alwaysinline" not in m["ends"]
+        m["name"]: f"declare {'' if m['name'].startswith(_SLOW) else 'hidden '}{m['head']}"
+        for m in heads
+        if "alwaysinline" not in m["ends"]
     }

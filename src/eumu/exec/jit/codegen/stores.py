@@ -17,8 +17,9 @@ from eumu.exec.jit.codegen.checks import (
     require,
     restart_unless,
 )
+from eumu.exec.jit.codegen.cold_calls import slow_call
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
-from eumu.exec.jit.codegen.memory import need_slow, slow_call
+from eumu.exec.jit.codegen.memory import need_slow
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.llvm.lanes import Lanes, Shape
 from eumu.exec.jit.llvm.layout import LINE

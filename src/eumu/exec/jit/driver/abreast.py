@@ -37,6 +37,7 @@ from eumu.exec.jit.driver.planning import (
 from eumu.exec.jit.driver.speculative import CannotSpeculate
 from eumu.exec.jit.driver.suspend import Resume, stopped_at
 from eumu.exec.jit.interface import Special
+from eumu.exec.jit.llvm.attention import KEEPING
 from eumu.exec.jit.llvm.emit import Emitter
 from eumu.exec.jit.llvm.layout import (
     NO_LIMIT,
@@ -424,7 +425,7 @@ class Abreast:
         e.do(f"br i1 {over}, label %{out}, label %{on}, !prof !0")
         e.label(out)
         count = self._count()
-        more = e.op(f"call preserve_allcc i64 @look.thread(ptr %ctx, i64 {count})")
+        more = e.op(f"call {KEEPING} i64 @look.thread(ptr %ctx, i64 {count})")
         stops = e.op(f"icmp ult i64 {more}, {NO_LIMIT}")
         e.do(f"br i1 {stops}, label %again, label %{rest}, !prof !0")
         e.label(rest)

@@ -14,6 +14,7 @@ from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.driver import named
 from eumu.exec.jit.driver.calls import Calls, calls_of, frames_size
 from eumu.exec.jit.driver.suspend import Resume, cleared
+from eumu.exec.jit.llvm.attention import KEEPING
 from eumu.exec.jit.llvm.layout import NO_LIMIT, FaultKind, Record, ThreadOutcome
 from eumu.ir import Terminator, Value
 from eumu.ir.operations.ends import AnyCall, Barrier, Diverge, Ret, Trap
@@ -156,7 +157,7 @@ class Ends:
         end = k.function.blocks[block].end
         site = k.site(end.inst if end else -1, "fuel")
         count = k.count()
-        more = e.op(f"call preserve_allcc i64 @look.thread(ptr %ctx, i64 {count})")
+        more = e.op(f"call {KEEPING} i64 @look.thread(ptr %ctx, i64 {count})")
         bad, stop, rest = e.op(f"icmp ult i64 {more}, {NO_LIMIT}"), e.name("stop"), e.name("rest")
         e.do(f"br i1 {bad}, label %{stop}, label %{rest}, !prof !0")
         e.label(stop)

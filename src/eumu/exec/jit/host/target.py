@@ -133,7 +133,7 @@ def large() -> int:
 
 
 def attributes(processor: Processor) -> str:
-    """Function attributes: #0 of the thread function, #1 of what keeps all of its registers.
+    """Function attributes: #0 of the thread function, #1 of what its callers lose no register to.
 
     LLVM clears the upper halves of vector registers where a function returns that has used them,
     also where its calling convention is to keep them.
