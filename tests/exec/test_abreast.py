@@ -29,6 +29,7 @@ from kernels.build import PROGRAMS
 _ROWS, _TURNS, _WIDTH = 4, 5, 16
 _LOCAL = (_WIDTH, _ROWS, 1)
 _SIZE = _ROWS * (4 * _TURNS + _WIDTH)  # elements that a group reads
+_WORDS = 5  # that a work item reads in each turn of a second loop
 _GROUPS = 6  # the first ones learn where arrays are, and begin again
 
 
@@ -57,9 +58,8 @@ def _result(k: Kernel) -> Value:
     return k.add(k.mul(k.group_id(), k.number(UD, _ROWS * _WIDTH)), _item(k))
 
 
-def _loop(shift: int = 0) -> Kernel:
-    """Sums of what each lane loads in the turns of a loop."""
-    k = Kernel("entry", "loop", "done")
+def _turns(k: Kernel, shift: int = 0) -> None:
+    """Sums of what each lane loads in the turns of a loop, up to the block "done"."""
     for name in ("TURN", "SUM", "MOST"):
         k.root(name, 64)
     k.put("MOST", k.number(UD, _TURNS))
@@ -74,6 +74,35 @@ def _loop(shift: int = 0) -> Kernel:
     k.go("diverge", "loop", "done", mask=k.b.cmp("lt", k.get("TURN"), k.get("MOST")))
     k.at("done")
     k.inst(2)
+
+
+def _loop(shift: int = 0) -> Kernel:
+    """Sums of what each lane loads in the turns of a loop."""
+    k = Kernel("entry", "loop", "done")
+    _turns(k, shift)
+    k.result(1, _result(k), k.get("SUM"))
+    k.end()
+    return k
+
+
+def _two_loops() -> Kernel:
+    """The loop, and behind its result another one, of loads from local memory."""
+    k = Kernel("entry", "loop", "done", "more", "end")
+    _turns(k)
+    k.result(1, _result(k), k.get("SUM"))
+    k.put("TURN", k.number(UD, 0))
+    k.go("jump", "more")
+    k.at("more")
+    k.inst(3)
+    total, place = k.get("SUM"), k.mul(_item(k), k.number(UD, 4))
+    for word in range(_WORDS):
+        there = k.add(place, k.number(UD, 4 * word))
+        total = k.add(total, k.b.load(Space.SLM, there, k.mask(), UD)[0])
+    k.put("SUM", total)
+    k.put("TURN", k.add(k.get("TURN"), k.number(UD, 1)))
+    k.go("diverge", "more", "end", mask=k.b.cmp("lt", k.get("TURN"), k.number(UD, 3)))
+    k.at("end")
+    k.inst(4)
     k.result(1, _result(k), k.get("SUM"))
     k.end()
     return k
@@ -165,6 +194,17 @@ def test_local_memory_that_ends_anywhere(room: int) -> None:
         assert room < 4 * _ROWS * _WIDTH and fault.lanes
     else:
         assert room >= 4 * _ROWS * _WIDTH
+
+
+@pytest.mark.parametrize("room", range(208, 288, 4))  # one thread goes outside
+def test_a_loop_behind_them_whose_accesses_have_one_check(room: int) -> None:
+    need = 4 * (_ROWS * _WIDTH + _WORDS - 1)
+    try:
+        on_both(_two_loops(), _arrays(), _GROUPS, _LOCAL, slm_bytes=room)
+    except Fault as fault:
+        assert room < need and fault.lanes
+    else:
+        assert room >= need
 
 
 @pytest.mark.parametrize("less", range(1, _ROWS * _WIDTH, 5))

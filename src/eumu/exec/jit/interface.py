@@ -45,6 +45,15 @@ class FaultSite:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberIds:
+    """Local ids, in one dimension, of threads that run abreast: of each the first one of each group
+    of lanes.  They are counted from the first thread's first one unless those are `all` threads."""
+
+    heads: tuple[tuple[int, ...], ...]
+    all: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Special:
     """What code is specialised on.
 
@@ -64,6 +73,7 @@ class Special:
     own_payloads: bool = False
     own_lanes: bool = False
     members: int = 0  # threads of a group that may run abreast, see `driver.abreast`
+    member_ids: tuple[MemberIds | None, ...] = ()  # of these, by dimension, where they are known
     paranoid: bool = False  # every access is asserted, see `llvm.paranoid`
 
 

@@ -2,7 +2,7 @@
 
 What `walks` finds moves on by a constant.  Here the step may also be a number that is known when
 the loop runs, as the length of a row is.  Whether anything is stored in the loop does not matter:
-this is about addresses.  It is for threads all of whose lanes execute.
+this is about addresses.  It is for threads all of whose lanes execute, or of those that do.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Final
 
+from eumu.exec.jit.analysis import scaled
+from eumu.exec.jit.analysis.scaled import Scaled
 from eumu.exec.jit.analysis.slots import Facts
 from eumu.exec.jit.analysis.walks import Turn, loops
 from eumu.exec.jit.llvm.emit import signed
@@ -19,6 +21,7 @@ from eumu.ir.operations.arithmetic import Convert
 from eumu.ir.operations.memory import Load
 from eumu.ir.operations.state import Read
 from eumu.records import dataclass
+from eumu.types import F
 
 _ENDS: Final = ("jump", "branch", "diverge", "barrier")
 _MOST_OPERATIONS: Final = 2000  # of a loop
@@ -50,27 +53,37 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Blocks that all run in each turn, in this order, and the loads of the first one."""
+    """Blocks that all run in each turn, in this order, the loads of the first one, and what numbers
+    it makes of some."""
 
     blocks: tuple[int, ...]
     lines: tuple[Line, ...]
+    scaled: tuple[Scaled, ...] = ()
 
 
-def find(function: Function, facts: Facts) -> list[Loop]:
-    """The loops that have such loads."""
+def find(function: Function, facts: Facts, *, partial: bool = False) -> list[Loop]:
+    """The loops that have such loads; in `partial` ones lanes may have left, and threads do not
+    meet."""
     found = []
-    for blocks in loops(function, facts.flow, _ENDS):
+    for blocks in loops(function, facts.flow, _ENDS[:3] if partial else _ENDS):
         turn = Turn(function, facts, blocks)
-        if turn.is_full and len(turn.ops) <= _MOST_OPERATIONS:
+        if (turn.is_full or partial) and len(turn.ops) <= _MOST_OPERATIONS:
             lines = tuple(_lines(function, turn, blocks))
-            if lines:
+            if lines and partial:
                 found.append(Loop(tuple(blocks), lines))
+            elif lines:
+                walks = [x.place for x in lines if x.step == Step(x.load.type.size) and _is_f(x)]
+                found.append(Loop(tuple(blocks), lines, tuple(scaled.find(turn, walks))))
     return found
+
+
+def _is_f(line: Line) -> bool:
+    return line.load.count == 1 and line.load.type.size == F.size
 
 
 def _lines(function: Function, turn: Turn, blocks: Sequence[int]) -> Iterator[Line]:
     for place, op in enumerate(function.blocks[blocks[0]].ops):
-        if isinstance(op, Load) and op.space is Space.FLAT:
+        if isinstance(op, Load) and op.space is Space.FLAT and turn.keeps_lanes(op):
             turn.guards, turn.steps = [], {}
             ways = _Ways(turn)
             step = ways.step(op.args[0])
@@ -111,7 +124,8 @@ class _Ways:
         if len(present) < len(steps):
             return None
         if op.name in ("splat", "shuffle", "concat"):
-            return present[0] if len(set(present)) == 1 else None
+            stays = self.turn.is_full or op.name == "splat" or not any(s.number for s in present)
+            return present[0] if stays and len(set(present)) == 1 else None
         return self._computed(op, present)
 
     def _computed(self, op: Op, steps: Sequence[Step]) -> Step | None:

@@ -143,11 +143,8 @@ class Turn:
         for block, place, op in self.ops:
             if not isinstance(op, Load) or op.space is not Space.FLAT:
                 continue
-            mask = self.ops[self.makers[op.args[1].id]][2]
-            self.steps = {}
-            if op.args[0].width < 2 or not self._only_loses(mask):
+            if op.args[0].width < 2 or not self._only_loses(op):
                 continue
-            self.first = mask.offset if isinstance(mask, ExecMask) else 0
             self.guards, self.steps = [], {}
             step = self.step(op.args[0])
             widths = {guard.value.width for _, guard in self.guards}
@@ -157,8 +154,15 @@ class Turn:
                 latch = self.blocks[-1]
                 yield Walk(self.blocks[0], latch, block, place, op, step, guards)
 
-    def _only_loses(self, mask: Op) -> bool:
-        """Whether no lane is in a mask that was not in it in the turns before."""
+    def keeps_lanes(self, load: Load) -> bool:
+        """Whether the lanes of a load stay the same, or leave; what follows is about them."""
+        return self.is_full or (load.args[0].width > 1 and self._only_loses(load))
+
+    def _only_loses(self, load: Load) -> bool:
+        """Whether no lane is in a load's mask that was not in it in the turns before."""
+        mask = self.ops[self.makers[load.args[1].id]][2]
+        self.steps = {}
+        self.first = mask.offset if isinstance(mask, ExecMask) else 0
         return isinstance(mask, ExecMask) or (self.is_full and self.step(mask.result) == 0)
 
     def step(self, value: Value) -> int | None:

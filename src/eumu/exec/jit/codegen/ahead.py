@@ -82,10 +82,9 @@ def begin(k: KernelLowering, header: int) -> bool:
     return bool(starting)
 
 
-def again(k: KernelLowering, block: int, target: int) -> str:
-    """The label of a block as the target of a jump."""
-    loops = {(x.walk.latch, x.walk.header) for x in k.ahead.values()}
-    return f"b{target}.again" if (block, target) in loops else f"b{target}"
+def loops(k: KernelLowering) -> set[tuple[int, int]]:
+    """Ways back to the start of a loop, which do not forget."""
+    return {(x.walk.latch, x.walk.header) for x in k.ahead.values()}
 
 
 def deferred(k: KernelLowering, block: int) -> dict[int, Callable[[], None]]:

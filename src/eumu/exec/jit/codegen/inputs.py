@@ -8,13 +8,17 @@ from eumu.exec.jit.analysis.slots import Slot, slice_shape
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.interface import Special
-from eumu.exec.jit.llvm.emit import vector_of
+from eumu.exec.jit.llvm.emit import Emitter, signed, vector_of
 from eumu.exec.jit.llvm.lanes import Shape
 from eumu.ir import Function, Input
+from eumu.records import dataclass
 
 # The pointer to a payload that has the bytes from one place to another.
 Payload = Callable[[int, int], str]
+# What is known of the local id at a place of a payload.
+KnownIds = Callable[[int], "MemberId | None"]
 
+_ID_BYTES = 2  # of a local id
 _DWORD = 4  # bytes; of smaller parts many shuffles follow, which is better done near their load
 OWN_DWORDS = (1, 2, 6, 7)  # of r0: the rest of it is the same for every thread
 
@@ -68,14 +72,42 @@ def start(k: KernelLowering, special: Special, *, keeps_alive: bool, runs_once: 
     e.do("br label %b0")
 
 
-def fill(k: KernelLowering, payload: Payload, common: range = range(0)) -> None:
+@dataclass(frozen=True, slots=True)
+class MemberId:
+    """A local id of a thread that runs abreast: a number; if `beyond` is a place in the payload of
+    the first of them, what is there is to be added."""
+
+    number: int
+    beyond: int | None
+
+
+def member_id(special: Special, member: int, place: int) -> MemberId | None:
+    """What is known of the local id at a place of a member's payload."""
+    known = zip(special.member_ids, special.local_ids, strict=True)
+    for dimension, (ids, shape) in enumerate(known):
+        row = special.local_id_offset + dimension * special.local_id_pitch
+        lane, rest = divmod(place - row, _ID_BYTES)
+        if ids is not None and shape is not None and not rest and 0 <= lane < shape.width:
+            group, n = divmod(lane, len(shape.offsets))
+            number = (ids.heads[member][group] + shape.offsets[n]) % (1 << 8 * _ID_BYTES)
+            return MemberId(number, None if ids.all else row)
+    return None
+
+
+def _nothing(place: int) -> None:
+    """Nothing is known of local ids."""
+
+
+def fill(
+    k: KernelLowering, payload: Payload, common: range = range(0), known: KnownIds = _nothing
+) -> None:
     """Put a payload into roots; the bytes `common` are loaded before the loop over threads."""
     for argument in k.function.inputs:
         for part in k.registers.parts.get(argument.root.name, []):
             _fill(k, part, argument, payload, common)
     for slot, shape in k.facts.inputs.items():
         if shape.constant is None:
-            _input_shadow(k, slot, shape, payload)
+            _input_shadow(k, slot, shape, payload, known)
 
 
 def _fill(
@@ -109,7 +141,14 @@ def _fill(
     e.do(f"store {part.llvm} {value}, ptr {part.variable}")
 
 
-def _input_shadow(k: KernelLowering, slot: Slot, shape: Shape, payload: Payload) -> None:
+def _loaded(e: Emitter, payload: str, place: int) -> str:
+    source = e.op(f"getelementptr i8, ptr {payload}, i64 {place}")
+    return e.op(f"load i16, ptr {source}, align 1")
+
+
+def _input_shadow(
+    k: KernelLowering, slot: Slot, shape: Shape, payload: Payload, known: KnownIds
+) -> None:
     e = k.e
     argument = next(
         i
@@ -123,6 +162,12 @@ def _input_shadow(k: KernelLowering, slot: Slot, shape: Shape, payload: Payload)
         if shape.bound == max(shape.offsets):  # the first lane is 0 then
             e.do(f"store i16 0, ptr {variable}")
             continue
-        source = e.op(f"getelementptr i8, ptr {payload(place, place + 2)}, i64 {place}")
-        e.do(f"store i16 {e.op(f'load i16, ptr {source}, align 1')}, ptr {variable}")
+        id = known(place)
+        if id is None:
+            head = _loaded(e, payload(place, place + _ID_BYTES), place)
+        elif id.beyond is None:
+            head = str(signed(id.number, 8 * _ID_BYTES))
+        else:
+            head = e.op(f"add i16 {_loaded(e, '%payload', id.beyond)}, {id.number}")
+        e.do(f"store i16 {head}, ptr {variable}")
     e.do(f"store i1 true, ptr {sure}")

@@ -75,10 +75,12 @@ class KernelLowering:
     loading: frozenset[int] | None = None  # blocks of loops that only load, when first wanted
     fetched: set[int] = field(default_factory=set)  # blocks that fetch what will be stored to
     assured: dict[Place, AffineForm] = field(default_factory=dict)  # what was checked before
+    prepared: dict[Place, str] = field(default_factory=dict)  # numbers of all lanes, made before
     looped: frozenset[int] = frozenset()  # blocks that may run more than once
     sums: Any = None  # of registers where blocks begin, and of which visits, when first wanted
     merges: Callable[[KernelLowering, int], bool] | None = None  # lowers a block so, if it may
     shared_sites: dict[tuple[Place, str], int] | None = None  # of a block that is lowered twice
+    counted: dict[int, Any] = field(default_factory=dict)  # loops whose turns are counted
     ahead: dict[Place, Any] = field(default_factory=dict)  # loads that read ahead
     updated: set[int] = field(default_factory=set)  # blocks that update memory lane by lane
     delayed: list[Any] = field(default_factory=list)  # register-indirect writes not emitted yet
@@ -286,6 +288,9 @@ class KernelLowering:
 
     def _compute(self, op: Op, form: KnownValue) -> Lanes:
         """A lane-wise operation: scalars for its affine form, the vector when wanted."""
+        number = self.prepared.get((self.block, self.place))
+        if number is not None:
+            return self._of_number(op.result, form, number)
         args = [self.lanes(a) for a in op.args]
         emit, width, result = emitter_of(op), op.results[0].width, op.results[0]
         e = self.e
@@ -303,6 +308,14 @@ class KernelLowering:
         else:
             lanes.get()
             lanes.cost, lanes.make = 1, None
+        return lanes
+
+    def _of_number(self, value: Value, form: KnownValue, number: str) -> Lanes:
+        """A value all of whose lanes are one number."""
+        shape = form.shape or Shape(1, (0,) * value.width)
+        lanes = Lanes(value.type, value.width)
+        lanes.affine = AffineForm(shape, (number,) * shape.groups)
+        lanes.make = partial(_of_affine, self.e, value.type, lanes.affine)
         return lanes
 
     # ---- roots with affine forms

@@ -26,13 +26,13 @@ from eumu.exec.jit.codegen.stores import is_in_line
 from eumu.exec.jit.llvm.emit import lane_type
 from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape
 from eumu.exec.jit.llvm.layout import LOCAL
-from eumu.ir import Space, Value
+from eumu.ir import Block, Space, Value
 from eumu.ir.operations.arithmetic import Convert
 from eumu.ir.operations.memory import Store
 from eumu.ir.operations.state import OnRegion
 from eumu.records import dataclass
 
-_LEAST: Final = 4  # accesses that are worth two versions of a block
+LEAST: Final = 4  # accesses that are worth two versions of a block
 _MOST: Final = 1000  # operations of such a block
 _ADDRESS_BITS: Final = 32  # of local memory
 _VARIABLE: Final = re.compile(r"^  (?:(store) |%\S+ = load ).*, ptr (%a\d+)$")
@@ -58,7 +58,7 @@ def lower(k: KernelLowering, index: int) -> bool:
     k.shared_sites = {}
     fine = _fine(k, index)
     if fine:
-        _two_versions(k, index, fine)
+        two_versions(k, index, fine)
     k.assured, k.shared_sites = {}, None
     return bool(fine)
 
@@ -76,16 +76,16 @@ def _fine(k: KernelLowering, index: int) -> str:
     block = k.function.blocks[index]
     if len(block.ops) > _MOST or block.end is None:
         return ""
-    local = [op for op in block.ops if isinstance(op, merging.ACCESSES) and _may_be_local(op)]
-    if len(local) < _LEAST:
+    local = local_accesses(block)
+    if len(local) < LEAST:
         return ""
     early = merging.find(block, k.registers.memory, local)
-    if len(early.accesses) < _LEAST:
+    if len(early.accesses) < LEAST:
         return ""
     e, start, label = k.e, len(k.e.lines), k.e.current_label()
     groups = _groups(k, index, early)
     count = sum(map(len, groups.values()))
-    if not groups or count < _LEAST or count < 2 * len(groups):
+    if not groups or count < LEAST or count < 2 * len(groups):
         e.rewind(start, label)
         return ""
     set_apart(k, start)
@@ -93,6 +93,11 @@ def _fine(k: KernelLowering, index: int) -> str:
     for group, accesses in groups.items():
         fine = conjunction(e, fine, _check(k, index, group, accesses))
     return fine
+
+
+def local_accesses(block: Block) -> list[Mergeable]:
+    """The accesses of a block that may be to local memory."""
+    return [op for op in block.ops if isinstance(op, merging.ACCESSES) and _may_be_local(op)]
 
 
 def _may_be_local(op: Mergeable) -> bool:
@@ -180,7 +185,7 @@ def _sums(k: KernelLowering, index: int) -> Mapping[int, Sum]:
         visits = {
             i: visit
             for i, visit in k.analysis.visits.items()
-            if i in k.analysis.entry and visit.holds(i, k.analysis.entry[i], k.facts)
+            if i in k.flow.parked and visit.holds(i, k.analysis.entry[i], k.facts)
         }
         k.sums = sums.entries(k.function, k.flow, visits, memory), visits
     known, visits = k.sums
@@ -249,7 +254,8 @@ def set_apart(k: KernelLowering, start: int) -> None:
 # ---- the versions
 
 
-def _two_versions(k: KernelLowering, index: int, fine: str) -> None:
+def two_versions(k: KernelLowering, index: int, fine: str) -> None:
+    """Emit a block with what is assured where `fine` is true, and as ever."""
     e, end = k.e, k.function.blocks[index].end
     assert end is not None
     merged, single, join = (e.name(n) for n in ("merged", "single", "join"))

@@ -21,10 +21,11 @@ from dataclasses import field
 from functools import partial
 from typing import Final
 
+from eumu.exec.jit.analysis import late_loads
 from eumu.exec.jit.analysis.turns import Loop
 from eumu.exec.jit.codegen import merged, turns
 from eumu.exec.jit.codegen import registers as regs
-from eumu.exec.jit.codegen.inputs import fill
+from eumu.exec.jit.codegen.inputs import fill, member_id
 from eumu.exec.jit.codegen.turns import Turning
 from eumu.exec.jit.driver.members import Member, compared, hand_on
 from eumu.exec.jit.driver.planning import (
@@ -147,7 +148,7 @@ class Abreast:
         for m, k in enumerate(self.members):
             place = e.op(f"mul i64 %pitch, {m}")
             own = e.op(f"getelementptr i8, ptr %payload, i64 {place}")
-            fill(k, partial(self._payload, own))
+            fill(k, partial(self._payload, own), known=partial(member_id, self.special, m))
         e.do("br label %b0")
 
     def _payload(self, own: str, low: int, high: int) -> str:
@@ -163,15 +164,22 @@ class Abreast:
     def _united(self, copy: int, block: Block, end: Terminator, cost: int) -> None:
         """Run the operations of a block, each for all members."""
         turning = self._turning(copy) if copy in self.loops else None
+        if turning is not None:
+            turning.fill(self.members)
         for m, k in enumerate(self.members):
             merged.require(k, copy)
             if turning is not None:
                 turning.assure(k, m)
             k.enter_block(copy)
+        late = late_loads.find(block, self.members[0].registers.memory)
+        waiting = {place for places in late.values() for place in places}
         for place, op in enumerate(block.ops):
             self._e.mark(op.inst)
-            for k in self.members if not isinstance(op, Fence) else ():
-                k.lower_at(place, op)
+            if place in waiting or isinstance(op, Fence):
+                continue
+            for k in self.members:
+                for n in (*late.get(place, ()), place):
+                    k.lower_at(n, block.ops[n])
         self._pay(cost)
         index = original(copy)
         if end.name == "branch":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from eumu.exec.jit.codegen import ahead
+from eumu.exec.jit.codegen import ahead, counted
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.driver import named
@@ -87,7 +87,7 @@ class Ends:
             e.do(f"store {word} 0, ptr {self.park(block)}")
         if self.k.facts.full_threads and self.k.flow.full(block):
             e.do(f"store {word} -1, ptr %em")
-        if ahead.begin(self.k, block):
+        if ahead.begin(self.k, block) | counted.begin(self.k, block):
             e.do(f"br label %b{block}.again")
             e.label(f"b{block}.again")
 
@@ -116,7 +116,12 @@ class Ends:
             self.wait(target)
             self.dispatch(parked | {target})
         else:
-            self.e.do(f"br label %{ahead.again(self.k, block, target)}")
+            self.e.do(f"br label %{self._again(block, target)}")
+
+    def _again(self, block: int, target: int) -> str:
+        """The label of a block as the target of a jump."""
+        loops = ahead.loops(self.k) | counted.loops(self.k)
+        return f"b{target}.again" if (block, target) in loops else f"b{target}"
 
     def wait(self, target: int, lanes: str | None = None) -> None:
         """Park the executing lanes (none execute then), or the given ones."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from eumu.errors import InternalError
-from eumu.exec.jit.codegen import ahead, merged, updates
+from eumu.exec.jit.codegen import ahead, counted, merged, updates
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.driver.blocks import Ends
@@ -27,15 +27,20 @@ SHARED: Final = (
 
 
 def lower(k: KernelLowering, ends: Ends) -> None:
-    k.merges, k.looped = merged.lower, frozenset(k.flow.repeated())
+    k.merges, k.looped = _merges, frozenset(k.flow.repeated())
     k.registers.declare(k.e)
     regs.declare_flags(k.e, k.function, k.registers)
     ends.declare()
     ahead.declare(k)
+    counted.declare(k)
     blocks(k, ends)
     k.e.mark(-1)
     ends.finish()
     k.finish()
+
+
+def _merges(k: KernelLowering, index: int) -> bool:
+    return counted.lower(k, index) or merged.lower(k, index)
 
 
 def blocks(k: KernelLowering, ends: Ends) -> None:

@@ -234,11 +234,11 @@ class Jit:
     def special(self, grid: Grid) -> Special:
         """What of a grid its machine code depends on, besides the function."""
         members = 0 if self.patience else members_of(grid)
-        return replace(specialise(grid), paranoid=self.paranoid, members=members)
+        return replace(specialise(grid, members), paranoid=self.paranoid)
 
     def _abreast(self, grid: Grid) -> Special:
         """The same for code that runs threads side by side."""
-        return replace(specialise(grid), paranoid=self.paranoid, members=members_of(grid))
+        return replace(specialise(grid, members_of(grid)), paranoid=self.paranoid)
 
     def _may_improve(self, ready: Ready, grid: Grid) -> bool:
         """Whether code that runs threads side by side could be made, and is not yet asked for."""

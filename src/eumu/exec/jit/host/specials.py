@@ -7,7 +7,7 @@ from typing import Final
 
 from eumu.errors import Unsupported
 from eumu.exec.grid import Grid, Payload
-from eumu.exec.jit.interface import Special
+from eumu.exec.jit.interface import MemberIds, Special
 from eumu.exec.jit.llvm.lanes import Shape, shape_of_constants
 from eumu.exec.state import local_ids
 from eumu.ir import Block
@@ -16,8 +16,8 @@ _MOST_LANES: Final = 256  # of threads that run side by side
 _ALONE_LANES: Final = 64  # and of those that load nothing that others load, too
 
 
-def specialise(grid: Grid) -> Special:
-    """What of a grid the code depends on."""
+def specialise(grid: Grid, members: int = 0) -> Special:
+    """What of a grid the code depends on, with so many threads of a group side by side."""
     payload, width = grid.payload, grid.function.width
     if width > 64:
         raise Unsupported(f"{width} lanes a thread in the fast engine")
@@ -39,6 +39,8 @@ def specialise(grid: Grid) -> Special:
         payload.constant_r0,
         own,
         grid.masks is not None and not full,
+        members,
+        member_ids(grid, members) if members and shapes else (),
     )
 
 
@@ -73,12 +75,12 @@ def _common(payload: Payload) -> range:
     return range(first, first + len(payload.cross_thread))
 
 
-_SHAPES: dict[tuple[tuple[int, int, int], int], tuple[Shape | None, ...]] = {}
+_SHAPES: dict[tuple[tuple[int, int, int], int, int], tuple[Shape | None, ...]] = {}
 
 
 def local_id_shapes(grid: Grid) -> tuple[Shape | None, ...]:
     """Per dimension the affine form of local ids that all threads share, if they do."""
-    key = (grid.local_size, grid.function.width)
+    key = (grid.local_size, grid.function.width, grid.payload.local_id_rows)
     shapes = _SHAPES.get(key)
     if shapes is None:
         if len(_SHAPES) > 1024:
@@ -99,3 +101,21 @@ def _find_shapes(grid: Grid) -> tuple[Shape | None, ...]:
             top = int(ids.max())
             shapes.append(Shape(only[0], only[1], bound=top if top < 1 << 15 else None))
     return tuple(shapes)
+
+
+def member_ids(grid: Grid, members: int) -> tuple[MemberIds | None, ...]:
+    """The local ids of threads that run side by side, per dimension: the same numbers in all groups
+    of threads but for what the first of them has, or None."""
+    found: list[MemberIds | None] = []
+    for shape, ids in zip(local_id_shapes(grid), local_ids(grid), strict=True):
+        if shape is None:
+            found.append(None)
+            continue
+        heads = ids.astype(int)[:, :: len(shape.offsets)]
+        whole = heads[: len(heads) // members * members].reshape(-1, members, shape.groups)
+        is_all = len(heads) == members
+        ways = whole if is_all else whole - whole[:, :1, :1]
+        same = bool((ways == ways[0]).all())
+        rows = tuple(tuple(int(x) for x in row) for row in ways[0])
+        found.append(MemberIds(rows, is_all) if same else None)
+    return tuple(found)

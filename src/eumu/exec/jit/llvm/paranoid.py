@@ -61,6 +61,9 @@ _SPREAD: Final = re.compile(
     rf"@llvm\.masked\.(?:gather|scatter)\.v(\d+)[if](\d+)\.\S+\(.*<\d+ x ptr> align \d+ {_NAME},"
     r" (<\d+ x i1> (?:%[\w.]+|splat \(i1 true\)|zeroinitializer|<[^>]*>))"
 )
+_SOME: Final = re.compile(
+    rf"@llvm\.masked\.load\.v(\d+)[if](\d+)\.\S+\(ptr align \d+ {_NAME}, (<\d+ x i1> %[\w.]+),"
+)
 _COPY: Final = re.compile(
     rf"@llvm\.mem(?:cpy|set)\S*\(ptr {_NAME}, (?:ptr {_NAME}|i8 \S+), i64 (\S+),"
 )
@@ -106,6 +109,8 @@ def _checked(line: str, own: set[str], number: int) -> Iterator[str]:
             line = re.sub(
                 rf"ptr( align \d+)? {re.escape(pointer)}(?![\w.])", rf"ptr\1 {name}", line
             )
+    if some := _SOME.search(line):
+        yield from _lanes(some, number)
     spread = _SPREAD.search(line)
     if spread is None:
         yield line
@@ -124,6 +129,18 @@ def _checked(line: str, own: set[str], number: int) -> Iterator[str]:
     yield re.sub(rf"{re.escape(pointers)}(?![\w.])", at, line, count=1)
 
 
+def _lanes(some: re.Match[str], number: int) -> Iterator[str]:
+    """Check the lanes that a vector loads, where they lie."""
+    size = int(some[2]) // 8
+    for lane in range(int(some[1])):
+        name = f"%asserted.{number}.{lane}"
+        yield f"  {name}.m = extractelement {some[4]}, i64 {lane}"
+        yield f"  {name}.p = getelementptr i8, ptr {some[3]}, i64 {lane * size}"
+        yield f"  {name}.q = select i1 {name}.m, ptr {name}.p, ptr %ctx"
+        yield f"  {name}.n = select i1 {name}.m, i64 {size}, i64 0"
+        yield f"  {name}.c = call ptr @asserted(ptr %ctx, ptr {name}.q, i64 {name}.n)"
+
+
 def _accesses(line: str) -> list[tuple[str, str]]:
     """The pointers that a line loads from or stores to, and how many bytes."""
     for pattern in (_LOAD, _STORE, _MASKED):
@@ -135,7 +152,7 @@ def _accesses(line: str) -> list[tuple[str, str]]:
     if match := _COPY.search(line):
         return [(pointer, match[3]) for pointer in match.groups()[:2] if pointer]
     if re.search(r"= (?:load|atomicrmw|cmpxchg) |^  store |@llvm\.mem", line) or (
-        "@llvm.masked." in line and not _SPREAD.search(line)
+        "@llvm.masked." in line and not (_SPREAD.search(line) or _SOME.search(line))
     ):
         raise InternalError(f"an access that cannot be asserted: {line.strip()}")
     return []
