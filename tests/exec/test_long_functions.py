@@ -16,7 +16,8 @@ from eumu.exec.jit.analysis.flow import analyse
 from eumu.exec.jit.analysis.slots import BlockState, Facts, KnownValue, Slot
 from eumu.exec.jit.driver import blocks, module
 from eumu.exec.jit.llvm.lanes import Shape
-from eumu.fuzz.hostile import Memory, build, difference, grids
+from eumu.fuzz.canaries import Memory
+from eumu.fuzz.hostile import build, difference, grids
 from eumu.fuzz.machine import differences
 from eumu.ir import Block, Builder, Function, Region, Root, RootKind
 from eumu.ir.operations.ends import Ret

@@ -1,8 +1,9 @@
 """Hostile launches on both engines, in processes of their own: ``python tests/hostile/run.py``.
 
-Each kernel of `eumu.fuzz.hostile` is launched many times on the interpreter and on the fast engine.
-They must agree (results, or the fault to its last word), leave what lies around the arrays as it
-was, and not take long.  A process that ends or says nothing for ten seconds is a finding, too.
+Each kernel of `eumu.fuzz.hostile` is launched many times on the interpreter and on the fast engine,
+a fourth of them as code that is quickly made.  They must agree (results, or the fault to its last
+word), leave what lies around the arrays as it was, and not take long.  A process that ends or says
+nothing for ten seconds is a finding, too.
 
     python tests/hostile/run.py --launches 100000 --workers 2
 """
@@ -29,12 +30,12 @@ LAUNCHES: Final = 50  # of a kernel
 def child(first: int, last: int, launches: int) -> None:
     """Kernels first … last - 1; a line before each launch, one for each finding."""
     from eumu.exec.interp import Interpreter
-    from eumu.exec.jit import Jit
-    from eumu.fuzz.hostile import Memory, build, difference, grids
+    from eumu.fuzz.canaries import Memory
+    from eumu.fuzz.hostile import build, difference, fast_engine, grids
 
-    interpreter, jit = Interpreter(), Jit(workers=1)
+    interpreter = Interpreter()
     for seed in range(first, last):
-        memory = Memory()
+        memory, jit = Memory(), fast_engine(seed)
         print("kernel", seed, flush=True)
         hostile = build(seed)
         for number, grid in enumerate(grids(seed, hostile, memory, launches)):

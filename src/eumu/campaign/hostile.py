@@ -10,8 +10,8 @@ from typing import Final
 
 from eumu.campaign.tasks import DIFFERS, SAME, Result, Task
 from eumu.exec.interp import Interpreter
-from eumu.exec.jit import Jit
-from eumu.fuzz.hostile import Memory, build, difference, grids
+from eumu.fuzz.canaries import Memory
+from eumu.fuzz.hostile import build, difference, fast_engine, grids
 
 DEVICE: Final = "ir"
 BATCH: Final = 16  # kernels of a task
@@ -26,9 +26,9 @@ def tasks(device: str, count: int, limit: float) -> Iterator[Task]:
 
 def run(task: Task) -> Iterator[Result]:
     """What each kernel shows, up to its first launch that shows something."""
-    interpreter, jit = Interpreter(), Jit(workers=1)
+    interpreter = Interpreter()
     for name, seed in zip(task.programs, range(task.first, task.first + task.count), strict=True):
-        memory = Memory()
+        memory, jit = Memory(), fast_engine(seed)
         launches = enumerate(grids(seed, build(seed), memory, _LAUNCHES))
         shown = ((n, difference(grid, memory, interpreter, jit)) for n, grid in launches)
         first = next(((n, what) for n, what in shown if what), None)

@@ -8,37 +8,32 @@ becomes too wide for one vector.  What is loaded goes to a result.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 from math import prod
 from random import Random
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eumu import addresses
-from eumu.addresses import DEVICE_BASE
 from eumu.errors import Fault
 from eumu.exec.grid import BufferSurface, Grid, Payload
 from eumu.exec.host import Engine
+from eumu.exec.jit import Jit
 from eumu.exec.jit.analysis import affine_forms
 from eumu.exec.jit.codegen import irregular, memory, stores
+from eumu.exec.jit.host.target import host
 from eumu.exec.jit.llvm import lanes
 from eumu.exec.jit.llvm.layout import LINE, VOID_BYTES
-from eumu.exec.observe import Observer
+from eumu.fuzz.canaries import ARRAY, SHORT, Memory
 from eumu.fuzz.kernel import RNE, Kernel
 from eumu.ir import Function, Region, RootKind, Space, Value
 from eumu.ir.passes import fold_modes
 from eumu.records import dataclass
 from eumu.types import BOOL, DF, HF, UB, UD, UQ, UW, B, D, F, Q, Type, W
 
-ARRAY: Final = 1024  # bytes of each array
-_CANARY: Final = 0xC7
-_ROOM: Final = 4096  # bytes between arrays, and beside the first and the last
-_FAR: Final = 300_000  # bytes before the last array, more than two small numbers make
-_ARRAYS: Final = 4  # the last one is for results: nobody aims at it
-_SHORT: Final = 2  # the array whose last element is cut off
 _OPERATIONS: Final = 6
+_EVERY_LANE: Final = _OPERATIONS + 1  # a bit beside those of the operations and of the results
 _TYPES: Final = (UB, B, UW, W, UD, D, UQ, Q, F, DF, HF)
 _ATOMICS: Final = (
     *("add", "sub", "and", "or", "xor", "xchg", "min", "max"),
@@ -66,51 +61,6 @@ EDGES: Final = tuple(
 )
 _ALONE: Final = ((16, 1, 1), (16, 1, 1), (8, 1, 1), (5, 1, 1))
 _STRIDES: Final = (1, 2, 4, 8, 16, 64, 3, 0)
-
-
-class Memory:
-    """Arrays with canaries around them; the arena lies in the middle of a larger buffer."""
-
-    def __init__(self) -> None:
-        places = [_ROOM + k * (ARRAY + _ROOM) for k in range(_ARRAYS)]
-        places[-1] += _FAR
-        size = places[-1] + ARRAY + _ROOM
-        self._raw = np.full(size + 2 * _ROOM + 64, _CANARY, np.uint8)
-        first = _ROOM + -(self._raw.ctypes.data + _ROOM) % 64
-        self.arena = self._raw[first : first + size]
-        self.base = DEVICE_BASE
-        self.progress: Callable[[int, int], object] | None = None
-        self.observer: Observer | None = None
-        self.addresses = [self.base + place for place in places]
-        starts = np.array(self.addresses, np.uint64)
-        sizes = np.full(len(places), ARRAY, np.uint64)
-        sizes[_SHORT] -= np.uint64(2)  # in the middle of an element
-        self._extents = starts, starts + sizes
-        inside = np.zeros(len(self._raw), bool)
-        for place, bytes_inside in zip(places, sizes.tolist(), strict=True):
-            inside[first + place : first + place + bytes_inside] = True
-        self._outside = ~inside
-        self._content = Random(0).randbytes(ARRAY)
-        self.reset()
-
-    def reset(self) -> None:
-        """Arrays as they were at first."""
-        for first, last in zip(*self._extents, strict=True):
-            place, size = int(first) - self.base, int(last - first)
-            self.arena[place : place + size] = np.frombuffer(self._content, np.uint8, size)
-
-    def is_whole(self) -> bool:
-        """Whether every canary is as it was."""
-        return bool((self._raw[self._outside] == _CANARY).all())
-
-    def extents(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        return self._extents
-
-    def describe(self, address: int) -> str:
-        return f"{address:#x}"
-
-    def printed(self, text: str) -> None:
-        raise AssertionError("no hostile kernel prints")
 
 
 @dataclass(frozen=True)
@@ -287,7 +237,9 @@ class _Builder:
 
     def array(self, n: int) -> None:
         """An array in registers, as compilers update it: all lanes read an element, then each
-        writes its own.  Where the operation's bit is set, an element may be outside."""
+        writes its own.  Where the operation's bit is set, the element of one lane may be outside,
+        and where the bit `_EVERY_LANE` is, too, that of any: lanes are written one after the other,
+        so they are as many operations that may fault."""
         k, b, random, width = self.kernel, self.kernel.b, self.random, self.width
         type, every = random.choice((UB, UW, UD, UD)), self.kernel.true()
         rows = random.choice((1, 4, 8))
@@ -300,7 +252,11 @@ class _Builder:
         on = b.cmp("ne", b.and_(self.bits, b.const(UD, 1 << n)), b.const(UD, 0))
         near = k.lanes(UD, *(random.choice((0, rows - 1, rows - 1, rows)) for _ in range(width)))
         far = random.choice((near, self.argument(4, UD), self.lane(UD)))
-        chosen = b.select(b.splat(on, width), far, k.number(UD, 0))
+        every_lane = b.cmp("ne", b.and_(self.bits, b.const(UD, 1 << _EVERY_LANE)), b.const(UD, 0))
+        own = random.randrange(width)
+        one = k.lanes(BOOL, *(lane == own for lane in range(width)))
+        lanes = b.and_(b.splat(on, width), b.or_(one, b.splat(every_lane, width)))
+        chosen = b.select(lanes, far, k.number(UD, 0))
         offset = k.add(k.mul(chosen, k.number(UD, width * type.size)), b.iota(UD, width, type.size))
         address = k.add(b.splat(b.root_address(array, 0), width), offset)
         x = b.read_indirect(address, type, width, k.mask(), offset=0, vstride=0, row=1, hstride=0)
@@ -386,7 +342,7 @@ def _aim(random: Random, memory: Memory) -> int:
 
 
 def _surfaces(random: Random, memory: Memory) -> dict[int, BufferSurface]:
-    whole = random.choice(memory.addresses[:_SHORT])
+    whole = random.choice(memory.addresses[:SHORT])
     sizes = (0, 1, 3, 6, 64, 100, ARRAY - 2, ARRAY)
     size = random.choice(sizes)
     return {
@@ -410,6 +366,8 @@ def grids(seed: int, hostile: Hostile, memory: Memory, count: int) -> list[Grid]
     for _ in range(count):
         words = [_aim(random, memory) & limit for _ in range(3)]
         bits = 1 << _OPERATIONS | 1 << random.randrange(_OPERATIONS)
+        if alone:
+            bits |= random.getrandbits(1) << _EVERY_LANE
         if alone and random.random() < 0.3:
             bits |= random.getrandbits(_OPERATIONS)
         low = random.choice((0, 1, 4, 15, 16, 17)) | random.choice((*_SURFACES, *_RESERVED)) << 32
@@ -420,6 +378,17 @@ def grids(seed: int, hostile: Hostile, memory: Memory, count: int) -> list[Grid]
                  _surfaces(random, memory), hostile.slm_bytes, hostile.scratch_bytes, fuel=100_000)
         )  # fmt: skip
     return found
+
+
+@cache
+def _quick_and_best() -> tuple[Jit, Jit]:
+    return Jit(workers=1, processor=host().hasty()), Jit(workers=1)
+
+
+def fast_engine(seed: int) -> Jit:
+    """What runs a kernel beside the interpreter: of each fourth, code that is quickly made."""
+    quick, best = _quick_and_best()
+    return quick if seed % 4 == 3 else best
 
 
 def difference(grid: Grid, memory: Memory, *engines: Engine) -> str:
