@@ -175,7 +175,7 @@ def test_a_process_that_is_interrupted_while_it_compiles_ends() -> None:
         "import signal; from ctrl_c.long import Long; long = Long('jit')\n"
         "signal.signal(signal.SIGALRM, signal.default_int_handler)\n"
         "signal.setitimer(signal.ITIMER_REAL, 1.0)\n"
-        "long.actions['compilation']()\n"
+        "while True:\n    long.actions['compilation']()\n"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code],

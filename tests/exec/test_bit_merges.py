@@ -8,7 +8,8 @@ import itertools
 import numpy as np
 import pytest
 
-from eumu.exec.jit.host.target import Loaded, assembly, compile_object, host
+from eumu.exec.jit.host.loaded import Loaded
+from eumu.exec.jit.host.target import assembly, compile_object, host
 from eumu.exec.jit.llvm import bit_merges
 
 _KEPT = {32: 0x7FFFFFFF, 64: 0x7FFFFFFFFFFFFFFF}

@@ -26,6 +26,7 @@ from eumu.exec.jit.analysis import dataflow
 from eumu.exec.jit.driver import module
 from eumu.exec.jit.driver.module import build
 from eumu.exec.jit.host import compiler, target
+from eumu.exec.jit.host.compiler_process import CompilerProcess, Exceeded
 from eumu.exec.jit.host.target import Effort, compile_object, host, optimised
 from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm import constants
@@ -341,20 +342,28 @@ def test_what_is_made_quickly_runs_alike(
     assert found == launched(source, "interp")[1]
 
 
+def _refusing(monkeypatch: pytest.MonkeyPatch, effort: Effort, *, by_itself: bool) -> list[Effort]:
+    """What is asked of processes, which end when it is one `effort`."""
+    make, asked = CompilerProcess.make, list[Effort]()
+
+    def ending(self: CompilerProcess, text: str, *given: Any) -> bytes:
+        asked.append(given[1])
+        if given[1] is effort:
+            raise Exceeded("UNREACHABLE executed", by_itself=by_itself)
+        return make(self, text, *given)
+
+    monkeypatch.setattr(CompilerProcess, "make", ending)
+    return asked
+
+
 def test_what_ends_the_quick_way_goes_the_careful_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """LLVM aborts on some modules when it generates code with no effort."""
     text = _repeated_bytes((0,) * 64)
     monkeypatch.setattr(compiler, "LONG", 0)
     monkeypatch.setattr(compiler, "_VERY_LONG", 0)
-    run = compiler._run
-
-    def aborting(given: bytes, paths: str, seconds: int) -> tuple[int, bytes, str]:
-        if given.partition(b"\n")[0].endswith(b'"quick"]'):
-            return -signal.SIGABRT, b"", "UNREACHABLE executed"
-        return run(given, paths, seconds)
-
-    monkeypatch.setattr(compiler, "_run", aborting)
+    asked = _refusing(monkeypatch, Effort.QUICK, by_itself=True)
     assert compiler.compile_text(text, host()) == compile_object(text, host(), Effort.LONG)
+    assert asked == [Effort.QUICK, Effort.LONG]
 
 
 class _Counted:
@@ -424,15 +433,19 @@ def _compilers() -> set[str]:
     """Processes of this one that compile."""
     found = Path("/proc/self/task").glob("*/children")
     numbers = {n for children in found for n in children.read_text().split()}
-    return {n for n in numbers if b"jit.host.compiler" in Path(f"/proc/{n}/cmdline").read_bytes()}
+    return {n for n in numbers if b"compiler_process" in Path(f"/proc/{n}/cmdline").read_bytes()}
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for processes")
-def test_ctrl_c_ends_the_process() -> None:
+@pytest.mark.parametrize("count", [6000, 100_000])
+def test_ctrl_c_ends_the_process(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """The one that is kept, and one of a long module's own."""
+    monkeypatch.setattr(compiler, "_IDLE", [])
+    assert (4 * count < compiler.LONG) == (count == 6000)
     before = _compilers()
     with pytest.raises(AssertionError, match="by itself"):
         answer_time(lambda: None, 10)
-    text = _long_text()
+    text = _long_text(count)
     seen: list[tuple[set[str], float]] = []
 
     def interrupt() -> None:

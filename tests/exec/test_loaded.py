@@ -6,7 +6,8 @@ import ctypes
 import gc
 from pathlib import Path
 
-from eumu.exec.jit.host.target import Loaded, compile_object, host
+from eumu.exec.jit.host.loaded import Loaded
+from eumu.exec.jit.host.target import compile_object, host
 
 CODE = "define i64 @run() {\n  ret i64 7\n}\n"
 ROUND = 256  # libraries: several linkers

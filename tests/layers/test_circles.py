@@ -34,6 +34,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
             "forms",
             "grid",
             "guarded",
+            "joined",
             "snapshot",
             "telling",
             "unread",

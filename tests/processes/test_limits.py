@@ -24,7 +24,7 @@ OTHERS = {
     "campaign/worker.py": "eumu itself, which limits itself and ends when its parent does",
     "cli/doors.py": "the user's program",
     "drm/replay.py": "eumu itself, which the user waits for",
-    "exec/jit/host/compiler.py": "eumu itself, which limits itself",
+    "exec/jit/host/compiler_process.py": "eumu itself, which limits itself",
 }
 STARTING = ("subprocess.run", "subprocess.Popen", "subprocess.check_output")
 SPIN = "import time\nwhile True: pass"
@@ -88,10 +88,13 @@ def test_what_comes_late_is_an_error_with_what_was_written() -> None:
     assert late.value.output == b"early\n" and late.value.timeout == 2
 
 
-def test_the_finalizer_has_such_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("seconds", "limit"), [(None, "12"), (2, "7")])
+def test_the_finalizer_has_such_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float | None, limit: str
+) -> None:
     stand_in, told = tmp_path / "GenX_IR", tmp_path / "told"
     stand_in.write_text(f"#!/bin/sh\nsleep 0.5\nulimit -Ht > {told}\nexit 3\n", encoding="ascii")
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    list(finalize_each(["none"], jobs=1, timeout=7))
-    assert told.read_text("utf-8") == "12\n"
+    list(finalize_each(["none"], jobs=1, timeout=7, seconds=seconds))
+    assert told.read_text("utf-8") == f"{limit}\n"

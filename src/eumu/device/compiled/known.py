@@ -55,9 +55,11 @@ class KnownMessage:
 @cache
 def _compiled(make: Callable[..., str], width: int, *spec: Any) -> Any:
     """The machine code of a function; the compiler is imported when it is needed."""
-    from eumu.exec.jit.host.target import Loaded, compile_object, host
+    from eumu.exec.jit.host.compiler import compile_text
+    from eumu.exec.jit.host.loaded import Loaded
+    from eumu.exec.jit.host.target import host
 
-    return Loaded([compile_object(make(*spec, width), host())], host(), has_again=False)
+    return Loaded([compile_text(make(*spec, width), host())], host(), has_again=False)
 
 
 def record_of(asked: KnownMessage, first_level: int = 0) -> Any:

@@ -24,7 +24,8 @@ from pathlib import Path
 
 from eumu.cache_folder import is_ours, trusted_directory
 from eumu.exec.jit.host.launch import Compiled
-from eumu.exec.jit.host.target import Loaded, Processor
+from eumu.exec.jit.host.loaded import Loaded
+from eumu.exec.jit.host.target import Processor
 from eumu.exec.jit.interface import FaultSite, HostTarget, Module, Special
 from eumu.garbage import seldom_collected
 from eumu.ir import Function
@@ -108,8 +109,9 @@ def _make(
     function: Function, special: Special, processor: Processor
 ) -> tuple[Module, tuple[bytes, ...]]:
     """Compile; most launches find their code on disk and do without the compiler's modules."""
-    from eumu.exec.jit.host.compiler import compile_text
+    from eumu.exec.jit.host.compiler import compile_text, expect
 
+    expect()
     with seldom_collected():
         module = _module(function, special, processor)
     support = (_support(text, processor) for text in module.support)

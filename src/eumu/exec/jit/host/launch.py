@@ -17,11 +17,12 @@ from eumu.exec.gate import Admitted, Bound
 from eumu.exec.grid import TABLE_DWORDS, Grid, Payload
 from eumu.exec.guarded import local
 from eumu.exec.host import Refusal
+from eumu.exec.jit.host.loaded import Loaded
 from eumu.exec.jit.host.messenger import Messenger
 from eumu.exec.jit.host.progress import STOPPED, told
 from eumu.exec.jit.host.signals import MAIN, error_of, is_main_thread, python_address
 from eumu.exec.jit.host.stacks import fits_anywhere, refuse_large
-from eumu.exec.jit.host.target import Loaded, large
+from eumu.exec.jit.host.target import large
 from eumu.exec.jit.host.workers import pool, run_with_stack
 from eumu.exec.jit.interface import MESSAGE, REPORT, SEND, UNLIKELY, Module
 from eumu.exec.jit.llvm.layout import NO_GROUP, SITE_WORDS, SLICE, Context, FaultKind, SurfaceBits

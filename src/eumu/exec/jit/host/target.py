@@ -5,29 +5,26 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from enum import Enum
 from functools import cache
 from itertools import takewhile
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from eumu.errors import InternalError
-from eumu.exec.jit.host.frames import taken
 from eumu.exec.jit.interface import HostTarget
 from eumu.exec.jit.llvm import bit_merges, clamped_numbers, loaded_elements
 from eumu.exec.jit.llvm.constants import refuse_wide
 from eumu.records import dataclass
 
-_LOCK = threading.RLock()
+LOCK: Final = threading.RLock()  # who calls LLVM holds it
 # llvmlite's own, which each of its calls holds, those that free what nobody needs any more, too.
 _LLVMLITE: Final = getattr(llvm.ffi.lib, "_lock", None) or nullcontext()
 _MOST_PHIS: Final = 90
-_MOST_LIBRARIES: Final = 64  # of a linker
 _CACHE: Final = 16 << 20  # bytes, where the system does not tell
 # A frame of more than a page touches each: none reaches over what guards the end of a stack.
 _DEFINE: Final = re.compile(r"^(define .*?)((?: !\w+ !\d+)* \{)$", re.MULTILINE)
@@ -102,20 +99,21 @@ class Processor:
 @cache
 def host() -> Processor:
     """This machine."""
-    _initialize()
+    initialize()
     features = ",".join(sorted(llvm.get_host_cpu_features().flatten().split(",")))
     return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
 
 
 @cache
-def _initialize() -> None:
+def initialize() -> None:
+    """Once, before anything else is asked of LLVM."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 
 
 @cache
 def _machine(processor: Processor) -> Any:
-    _initialize()
+    initialize()
     return llvm.Target.from_triple(processor.triple).create_target_machine(
         cpu=processor.cpu,
         features=processor.features,
@@ -226,14 +224,14 @@ def _phis(function: Any) -> int:
 
 def _hold() -> None:
     """Wait for what LLVM does: a child of a fork has no thread that would end it."""
-    _LOCK.acquire()
+    LOCK.acquire()
     _LLVMLITE.__enter__()
 
 
 def _let_go() -> None:
     with suppress(RuntimeError):  # Ctrl-C came while it was waited for
         _LLVMLITE.__exit__(None, None, None)
-        _LOCK.release()
+        LOCK.release()
 
 
 if hasattr(os, "register_at_fork"):
@@ -242,7 +240,7 @@ if hasattr(os, "register_at_fork"):
 
 def compile_object(text: str, processor: Processor, effort: Effort = Effort.FULL) -> bytes:
     """Machine code of a module, as an object file."""
-    with _LOCK:
+    with LOCK:
         if not processor.numbering:
             effort = Effort.QUICK
         if effort is Effort.QUICK:
@@ -254,55 +252,6 @@ def compile_object(text: str, processor: Processor, effort: Effort = Effort.FULL
 
 def assembly(text: str, processor: Processor) -> str:
     """Machine code in readable form, for looking at."""
-    with _LOCK:
+    with LOCK:
         code: str = _machine(processor).emit_assembly(optimised(text, processor))
         return code
-
-
-class Loaded:
-    """Object files in executable memory; `run` and `again` are addresses of the driver's.
-
-    `stack` is how many bytes of a thread's stack the code takes.
-
-    Code that is no kernel's has no `again`, which is 0 then.
-    """
-
-    _linkers: ClassVar[dict[Processor, tuple[Any, int]]] = {}  # and how many libraries each has had
-    _count: ClassVar[int] = 0
-
-    def __init__(
-        self, objects: Sequence[bytes], processor: Processor, *, has_again: bool = True
-    ) -> None:
-        with _LOCK:
-            _initialize()
-            linker = self._linker(processor)
-            self.stack = taken(objects, processor.triple)
-            builder = llvm.JITLibraryBuilder()
-            for code in objects:
-                builder.add_object_img(code)
-            builder.export_symbol("run")
-            if has_again:
-                builder.export_symbol("again")
-            builder.add_current_process()
-            self._library = builder.link(linker, f"kernel{Loaded._count}")
-            self.run: int = self._library["run"]
-            self.again: int = self._library["again"] if has_again else 0
-
-    @staticmethod
-    def _linker(processor: Processor) -> Any:
-        """What links the next library.
-
-        A library that goes leaves some 10 KB in its linker, so a linker has so many and no more: it
-        lives as long as one of them does.
-        """
-        linker, count = Loaded._linkers.get(processor, (None, _MOST_LIBRARIES))
-        if count == _MOST_LIBRARIES:
-            machine = llvm.Target.from_triple(processor.triple).create_target_machine(
-                cpu=processor.cpu, features=processor.features, jit=True
-            )
-            # JITLink puts code and constants into one piece of memory; the older linker may put
-            # them more than 2 GiB apart, around a device's arena, and aborts the process.
-            linker, count = llvm.create_lljit_compiler(machine, use_jit_link=True), 0
-        Loaded._linkers[processor] = linker, count + 1
-        Loaded._count += 1
-        return linker
