@@ -15,6 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -25,10 +26,12 @@ def answer_time(action: Callable[[], object], after: float) -> float:
     """Seconds from the signal until KeyboardInterrupt has come out of an action.
 
     Callbacks of the garbage collector, which pytest's plugins have, are away meanwhile: Python
-    loses an exception in them.  It loses one in a finaliser, too, so the signal comes again.
+    loses an exception in them.  It loses one in a finaliser or a callback of a weak reference, too,
+    and says so, which is no mistake: the signal comes again.
     """
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     callbacks, gc.callbacks[:] = gc.callbacks[:], []
+    hook, sys.unraisablehook = sys.unraisablehook, _unless_interrupted(sys.unraisablehook)
     try:
         signal.setitimer(signal.ITIMER_REAL, after, 1.0)
         start = time.perf_counter()
@@ -40,8 +43,17 @@ def answer_time(action: Callable[[], object], after: float) -> float:
             signal.setitimer(signal.ITIMER_REAL, 0)
         raise AssertionError(f"it ended by itself within {after:.2f} s")
     finally:
+        sys.unraisablehook = hook
         gc.callbacks[:] = callbacks
         signal.signal(signal.SIGALRM, before)
+
+
+def _unless_interrupted(hook: Callable[[Any], object]) -> Callable[[Any], object]:
+    def tell(lost: Any) -> None:
+        if lost.exc_type is not KeyboardInterrupt:
+            hook(lost)
+
+    return tell
 
 
 def main() -> int:
