@@ -77,6 +77,9 @@ REDUCED = (
     "mod (M1_NM, 4) UD0(0,0)<2> 0xffffffff:d 0x2:ub",
     "div (M1, 8) D0(0,0)<1> 0x8154:d 0xffff8154:d",
     "(P1) sel.sat (M5, 8) Q0(0,0)<1> B1(0,0)<0;2,1> r[A1(0),0]<4,1>:uq",
+    "max (M4_NM, 4) UB0(0,0)<1> 0x44de9435:uv r[A1(0),0]<2,1>:uq",
+    "mov (M2_NM, 4) B0(0,0)<1> 0x7bff:hf",
+    "divm.sat (M2_NM, 2) F0(0,0)<1> 0x3f800000:f (-)F0(0,0)<1;1,0>",
 )
 
 
@@ -115,6 +118,11 @@ def test_their_like_is_not_left_out() -> None:
         "sqrt (M3, 4) F1(0,0)<1> F0(0,0)<1;1,0>",
         "div (M4_NM, 4) UW1(0,0)<1> 0x7bc0:d B1(0,0)<4;2,2>",
         "div (M1, 8) UB1(0,0)<2> UW1(0,0)<1;2,1> UW1(0,0)<1;2,1>",
+        "max (M4_NM, 4) UB0(0,0)<1> 0x44de9435:uv UQ1(0,0)<1;1,0>",
+        "mov (M2_NM, 4) B0(0,0)<1> 0x57f0:hf",
+        "mov (M2_NM, 4) UB0(0,0)<1> 0x7bff:hf",
+        "divm (M1, 8) F0(0,0)<1> 0x3f800000:f (-)F0(0,0)<1;1,0>",
+        "divm (M1_NM, 8) F0(0,0)<1> 0x3f800000:f F0(0,0)<1;1,0>",
     ):
         assert not unsuited(line), line
 

@@ -152,6 +152,15 @@ STATEMENTS: Final = {
     rf"\(.*?\) sel\.sat .* {_REGION} (\(.*?\))?r\[.*<\d,\d>:uq": (
         "the same of 64 bits, whose copy is not saturated, but the result is as if it had a sign"
     ),
+    rf"{_GUARD}(min|max)(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:u?v (\(.*?\))?r\[.*<\d,\d>:uq": (
+        "they are copied with a sign beside an immediate vector, which becomes words with a sign"
+    ),
+    rf"{_GUARD}mov \(.*?\) (B\d|r\[\S*:b\b)\S* 0x(5[89a-f]|[67][0-9a-f])[0-9a-f]{{2}}:hf": (
+        "a constant beyond 127 becomes a byte as if that had no sign"
+    ),
+    rf"{_GUARD}divm(\.sat)? \(M\d_NM, \d+\) .*\((-|-?abs)\)": (
+        "the source with a modifier is copied under the mask that the division does without"
+    ),
     rf"{_GUARD}\w+(\.\w+)? .*\((-|-?abs)\)r\[A1.*<\d,\d>:u?[bwdq]\b": _OWN_TYPE,
     rf"{_GUARD}pow[ .].*(\bHF|:hf)": PAIRWISE["pow"],
     rf"{_GUARD}({_FUNCTIONS}|divm|sqrtm)[ .].*:(u?v|vf)\b": PACKED,
