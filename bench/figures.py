@@ -10,7 +10,7 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,10 @@ def _process(words: list[str], rounds: int, environment: dict[str, str]) -> dict
 
 def _with_children() -> float:
     """CPU seconds of this process and of those that it has started, which compile."""
-    tasks = Path("/proc/self/task").glob("*/children")
-    children = [int(number) for task in tasks for number in task.read_text("ascii").split()]
+    children = []
+    for task in Path("/proc/self/task").glob("*/children"):
+        with suppress(FileNotFoundError):  # a thread that has ended
+            children += map(int, task.read_text("ascii").split())
     # The clock of another process, as clock_getcpuclockid makes its number of the process's.
     return time.process_time() + sum(time.clock_gettime(~child << 3 | 2) for child in children)
 
