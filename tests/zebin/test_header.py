@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eumu import zebin
-from eumu.cl.builds import build
+from eumu.cl.builds import Failed, build
 from eumu.cl.protocol import Form, Wanted
 from eumu.errors import BuildError
 from eumu.platforms import platform
@@ -26,7 +26,7 @@ compile)
   case "$*" in
   *CL3.0*__opencl_c_images*) ;;
   *CL3.0*)
-    echo "./opencl-c.h:1:1: error: {_ERROR}"
+    printf '%s\\n' "./opencl-c.h:1:1: error: {_ERROR}" "int f(image2d_t i);" "      ^"
     case "$(/bin/cat source.cl)" in *image2d_t*) echo "1:1:1: error: {_ERROR}" ;; esac
     exit 1 ;;
   esac
@@ -95,6 +95,14 @@ def test_a_program_with_images_stays_wrong(runs: Runs) -> None:
         runs("kernel void g(read_only image2d_t i) {}")
 
 
+def test_errors_of_the_header_do_not_hide_those_of_the_program(runs: Runs) -> None:
+    with pytest.raises(BuildError) as caught:
+        runs("kernel void g(read_only image2d_t i) {}")
+    assert str(caught.value).startswith("1 error in the program")
+    for said in (str(caught.value), *caught.value.__notes__):
+        assert "image2d_t" in said and "opencl-c.h" not in said and "int f(" not in said
+
+
 @pytest.mark.skipif(compilers.find() is None, reason="ocloc is not installed")
 def test_objects_are_helped_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(header, "_failed", set())
@@ -102,3 +110,12 @@ def test_objects_are_helped_too(monkeypatch: pytest.MonkeyPatch) -> None:
     for text in (SOURCE, f"{SOURCE} // again"):
         made = build(Wanted.OBJECT, Form.SOURCE, options, [("", text.encode())], platform("pvc"))
         assert made.of is not None and container.is_spirv(made.of.modules[0])
+
+
+@pytest.mark.skipif(compilers.find() is None, reason="ocloc is not installed")
+@pytest.mark.parametrize("wanted", [Wanted.OBJECT, Wanted.PROGRAM])
+def test_a_log_has_the_errors_of_the_program(wanted: Wanted) -> None:
+    text = b"kernel void f(global int *p) { p[0] = nothing(); }"
+    with pytest.raises(Failed, match="nothing") as caught:
+        build(wanted, Form.SOURCE, "-cl-std=CL3.0", [("", text)], platform("pvc"))
+    assert "opencl-c.h" not in str(caught.value)

@@ -158,7 +158,7 @@ def _front(folder: Path, platform: Platform, options: str, source: str) -> Made:
     except BuildError as error:
         found = log.diagnostics(str(error), Source("source.cl", source))
         if not header.alone_fails(found):
-            raise
+            raise BuildError(header.quiet(str(error))) from None
     header.note_failure(compiler, platform, options)
     return _run(folder, platform, with_images, container.is_spirv)
 

@@ -20,6 +20,11 @@ IMAGES: Final = (
     "+__opencl_c_read_write_images,+cl_khr_3d_image_writes"
 )
 _NAME: Final = "opencl-c.h"
+# Its errors in a log: the line, and the source with a caret below.
+_ERRORS: Final = re.compile(
+    rf"^[^\n]*\b{re.escape(_NAME)}:\d+:\d+: error: [^\n]*images[^\n]*\n(?:[^\n]*\n *\^[ ~^]*\n)?",
+    re.MULTILINE,
+)
 _LANGUAGE: Final = re.compile(r"(?<!\S)-cl-std=(\S+)")
 _JOINED: Final = re.compile(r"(\\|\?\?/)\r?\n")  # a line that goes on in the next
 # What a program with images has, itself, in a file or in a name that it puts together.
@@ -34,10 +39,23 @@ def alone_fails(diagnostics: Iterable[Diagnostic]) -> bool:
     """Whether a build's only errors are those of images in the header."""
     errors = [d for d in diagnostics if d.severity is Severity.ERROR]
     return bool(errors) and all(
-        d.span is not None and Path(d.span.source.name).name == _NAME and "images" in d.message
-        for d in errors
-        if "too many errors" not in d.message
+        _is_of_images(d) for d in errors if "too many errors" not in d.message
     )
+
+
+def others(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The findings that are not the header's of images: a program has nothing to do with those."""
+    return tuple(d for d in diagnostics if not _is_of_images(d))
+
+
+def quiet(log: str) -> str:
+    """A log without the header's errors of images."""
+    return _ERRORS.sub("", log)
+
+
+def _is_of_images(diagnostic: Diagnostic) -> bool:
+    span, message = diagnostic.span, diagnostic.message
+    return span is not None and Path(span.source.name).name == _NAME and "images" in message
 
 
 def note_failure(compiler: Compiler, device: Platform, options: str) -> None:

@@ -135,7 +135,7 @@ def _built(build: _Build, source: Source, options: str, plain: str, internal_opt
         run = build.run(options, internal_options)
         diagnostics = log.diagnostics(run.log, source, run.visa_errors)
     if run.elf is None:
-        raise _failure(build, run, diagnostics, source.name)
+        raise _failure(build, run, header.others(diagnostics), source.name)
     warnings = tuple(d for d in diagnostics if d.severity is Severity.WARNING)
     command = build.command(options, internal_options)
     return Built(run.elf, run.log, warnings, command, run.native, build.compiler)
@@ -382,7 +382,7 @@ def _failure(
     else:
         reason = f"{name}: the compiler refuses it and does not say why (status {run.status})"
         error = BuildError(f"{reason}\n{run.log.strip()}", diagnostics)
-    error.add_note(f"The compiler's log:\n{run.log.strip()}")
+    error.add_note(f"The compiler's log:\n{header.quiet(run.log).strip()}")
     return error
 
 
