@@ -135,7 +135,8 @@ def _arrays(size: int, most: int, pitch: int, each: int = 0) -> list[np.ndarray]
     values = random.normal(size=size).astype(np.float32)
     values[::7] = np.float32(1e-40)  # a denormal number
     values[3::11] = np.inf
-    values[5::13] = np.nan
+    with np.errstate(invalid="ignore"):  # of two kinds of NaNs, either may come out of a sum
+        values[5::13] = np.subtract(np.inf, np.inf, dtype=np.float32)
     scale = random.normal(size=WIDTH).astype(np.float32)
     numbers = np.array([most, pitch, each], np.int32)
     return [values, np.zeros(_GROUPS * ITEMS, np.uint32), numbers, scale]
