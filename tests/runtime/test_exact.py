@@ -12,6 +12,7 @@ import pytest
 import eumu
 from eumu.exec.grid import RunStats
 from eumu.exec.jit.host import again as engine_again
+from eumu.exec.jit.host import engine
 from eumu.exec.jit.host.launch import Launch
 from eumu.exec.snapshot import Preemption
 from kernels import build
@@ -67,6 +68,36 @@ def test_reports_are_those_of_other_launches(
     said = {(r.instructions, r.threads, r.groups, r.engine, r.printf, str(r)[:5]) for r in reports}
     assert len(said) == 1
     assert (y.numpy() == 2 * len(reports)).all()
+
+
+@pytest.mark.parametrize("tiny", [0.0, 60.0])
+def test_better_code_is_made_of_what_is_launched_often(
+    device: eumu.Device, quick: list[bool], monkeypatch: pytest.MonkeyPatch, tiny: float
+) -> None:
+    """Of launches that are not timed; not of those that take no longer than any."""
+    monkeypatch.setattr(engine, "_TINY", tiny)
+    jit = engine.Jit(workers=1, patience=3600)
+    device.use("jit", jit)
+    a, b, c = (device.array(np.ones(1024, F32)) for _ in range(3))
+    kernel = eumu.load(build.BIN / "pvc" / "sgemm.bin")["sgemm"]
+    args = [a, b, c, 32, 32, 1.0, 0.0]
+
+    def launch() -> None:
+        c.fill(0)
+        kernel.launch(device, (32, 32), (16, 16), args)
+        assert (c.numpy() == 32).all()
+
+    for _ in range(_KEPT):
+        launch()
+    assert quick and all(quick)
+    (ready,) = jit._ready.values()
+    ready.seconds = 3600
+    for _ in range(3):
+        launch()
+        jit.settle()
+    (ready,) = jit._ready.values()
+    sites = {site.what for site in ready.compiled.module.sites}
+    assert all(quick) == bool(tiny) and ("abreast" in sites) != bool(tiny)
 
 
 def test_native_launches_are_kept_beside_those_of_visa(quick: list[bool]) -> None:

@@ -28,15 +28,23 @@ class Again:
     """
 
     __slots__ = (
-        *("_admitted", "_grid", "_groups", "_known", "_lock", "_ready", "_row"),
-        *("_stats", "_trial", "_wanted", "_work", "_workers"),
+        *("_admitted", "_grid", "_groups", "_known", "_lock", "_patience", "_ready", "_row"),
+        *("_seconds", "_stats", "_trial", "_wanted", "_work", "_workers"),
     )
 
     def __init__(
-        self, kept: KnownGrid, ready: Ready, admitted: Admitted, trial: Trial, lock: Lock
+        self,
+        kept: KnownGrid,
+        ready: Ready,
+        admitted: Admitted,
+        trial: Trial,
+        patience: float,
+        lock: Lock,
     ) -> None:
+        """After `patience` seconds of such launches the engine may make better code."""
         self._known, self._ready, self._admitted, self._trial = kept, ready, admitted, trial
         self._lock = lock  # the engine's
+        self._patience, self._seconds = patience, trial.least
         self._grid, self._groups = admitted.grid, admitted.grid.groups
         # For good, as the trial has ended.
         self._workers, self._row = trial.setup.workers, trial.setup.row
@@ -55,6 +63,9 @@ class Again:
             if ready.work != self._work and not self._has_same_work():
                 return None
             if ready.is_outdated or trial.launches > AGAIN or len(idle) < wanted or not launches:
+                return None
+            ready.seconds += self._seconds
+            if ready.seconds > self._patience and ready.better is None:
                 return None
             launch, workers = launches.pop(), idle[-wanted:]
             del idle[-wanted:]

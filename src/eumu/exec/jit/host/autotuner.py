@@ -68,7 +68,7 @@ class Trial:
         self.setup = next(self._search)
         self.launches = 0
         self._with_it: list[float] = []
-        self._least = float("inf")
+        self.least = float("inf")  # seconds of a launch
 
     @property
     def is_searching(self) -> bool:
@@ -86,10 +86,10 @@ class Trial:
         if self._search is None or setup != self.setup:
             return
         self._with_it.append(seconds)
-        if len(self._with_it) < _TRIES and seconds <= _HOPELESS * self._least:
+        if len(self._with_it) < _TRIES and seconds <= _HOPELESS * self.least:
             return
         least, self._with_it = min(self._with_it), []
-        self._least = min(self._least, least)
+        self.least = min(self.least, least)
         try:
             self.setup = self._search.send(least)
         except StopIteration as end:

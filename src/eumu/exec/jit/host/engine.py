@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SHORT = 0.001  # seconds: what a launch takes that is not worth being timed each time
+_TINY = 0.00005  # and one that is mostly what every launch takes
 _KERNELS = 256  # compiled kernels that are kept
 _FROM_THE_START = between_groups(0, 0)
 
@@ -158,7 +160,9 @@ class Jit:
             return None
         if ready.seconds > _SHORT * ready.launches and self._may_improve(ready, grid):
             return None  # what runs that way is not timed
-        return Again(kept, ready, kept.admitted.of_data(grid), trial, self._lock)
+        is_worth_more = trial.least > _TINY and self._may_improve(ready, grid)
+        patience = self.patience if is_worth_more else inf
+        return Again(kept, ready, kept.admitted.of_data(grid), trial, patience, self._lock)
 
     def _launched(
         self,
