@@ -8,7 +8,9 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
+import llvmlite.binding as llvm
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -36,6 +38,18 @@ settings.load_profile("eumu")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--native", action="store_true", help="run native code in place of vISA")
+    parser.addoption(
+        "--without-avx512", action="store_true", help="make code as for a processor without it"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """With --without-avx512, LLVM says of this machine that it has none."""
+    if config.getoption("--without-avx512"):
+        names = llvm.get_host_cpu_features().flatten().split(",")
+        left = [name for name in names if not name.startswith("+avx512")] + ["-avx512f"]
+        llvm.get_host_cpu_features = lambda: SimpleNamespace(flatten=lambda: ",".join(left))
+        llvm.get_host_cpu_name = lambda: "haswell"
 
 
 @pytest.fixture(scope="session", autouse=True)

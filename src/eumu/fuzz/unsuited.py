@@ -87,9 +87,9 @@ STATEMENTS: Final = {
         "it writes every other lane; the others, which are undefined, are lost in a spilled result"
     ),
     rf"{_GUARD}(divm|sqrtm)(\.sat)? .*{_APART}": _ROWS,
-    rf"{_GUARD}(inv|sqrt)(\.sat)? .*\bDF{_APART}": _ROWS,
+    rf"{_GUARD}(inv|sqrt|div)(\.sat)? .*\bDF{_APART}": _ROWS,
     rf"{_GUARD}(divm|sqrtm)(\.sat)? .*{_INSIDE}": _ROWS,
-    rf"{_GUARD}(inv|sqrt)(\.sat)? .*\bDF\d{_INSIDE}": _ROWS,
+    rf"{_GUARD}(inv|sqrt|div)(\.sat)? .*\bDF\d{_INSIDE}": _ROWS,
     r".*\br\[A2\(.*\br\[A1\(": (
         "the variables A1 and A2 have 17 words, of 16 that there are: A1 overwrites A2"
     ),
@@ -152,20 +152,21 @@ STATEMENTS: Final = {
     rf"\(.*?\) sel\.sat .* {_REGION} (\(.*?\))?r\[.*<\d,\d>:uq": (
         "the same of 64 bits, whose copy is not saturated, but the result is as if it had a sign"
     ),
-    rf"{_GUARD}(min|max)(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:u?v (\(.*?\))?r\[.*<\d,\d>:uq": (
-        "they are copied with a sign beside an immediate vector, which becomes words with a sign"
+    rf"{_GUARD}(min|max)(\.sat)? \(.*?\) \S+ ({_REGION}|{_CONSTANT}) (\(.*?\))?r\[.*<\d,\d>:uq": (
+        "elements of 64 bits at addresses of rows are copied with a sign, whatever is beside them"
     ),
     rf"{_GUARD}mov \(.*?\) (B\d|r\[\S*:b\b)\S* 0x(5[89a-f]|[67][0-9a-f])[0-9a-f]{{2}}:hf": (
         "a constant beyond 127 becomes a byte as if that had no sign"
     ),
-    rf"{_GUARD}divm(\.sat)? \(M\d_NM, \d+\) .*\((-|-?abs)\)": (
-        "the source with a modifier is copied under the mask that the division does without"
+    rf"{_GUARD}(divm|sqrtm)(\.sat)? \(M\d_NM, [124]\)": (
+        "its sources are copied under the mask that the function does without"
     ),
     rf"{_GUARD}\w+(\.\w+)? .*\((-|-?abs)\)r\[A1.*<\d,\d>:u?[bwdq]\b": _OWN_TYPE,
     rf"{_GUARD}pow[ .].*(\bHF|:hf)": PAIRWISE["pow"],
     rf"{_GUARD}({_FUNCTIONS}|divm|sqrtm)[ .].*:(u?v|vf)\b": PACKED,
 }
 
+_REPEATS: Final = re.compile(r"\b(dp[234h]|line|sad2)\b|\) (U?Q|DF)\d\(")
 _GOTO: Final = re.compile(r"(?:\(.*?\) )?goto \(.*?\) (\w+)$")
 _COMPILED: Final = [(re.compile(form), why) for form, why in STATEMENTS.items()]
 
@@ -219,8 +220,9 @@ def _divided(line: str) -> str:
         )
     if rows:
         return _FIRST_ADDRESS
-    if re.search(r"\b(dp[234h]|line)\b|\) (U?Q|DF)\d\(", line) and any(s.overlaps for s in across):
-        return "a row that repeats and crosses a register is copied as one row that goes on"
+    again = [source for source in across if source.overlaps]
+    if any(source.type.size == 8 for source in again) or (again and _REPEATS.search(line)):
+        return "a row that repeats and crosses a register becomes one row that goes on"
     if any(source.modifier and not source.type.is_float for source in across):
         return f"a row that crosses a register: {_OWN_TYPE}"
     return ""
