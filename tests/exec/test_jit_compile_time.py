@@ -27,7 +27,7 @@ from eumu.exec.jit.driver import module
 from eumu.exec.jit.driver.module import build
 from eumu.exec.jit.host import compiler, target
 from eumu.exec.jit.host.compiler_process import CompilerProcess, Exceeded
-from eumu.exec.jit.host.target import Effort, compile_object, host, optimised
+from eumu.exec.jit.host.target import Effort, Processor, compile_object, host, optimised
 from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm import constants
 from eumu.exec.jit.llvm.emit import Emitter
@@ -356,13 +356,16 @@ def _refusing(monkeypatch: pytest.MonkeyPatch, effort: Effort, *, by_itself: boo
     return asked
 
 
-def test_what_ends_the_quick_way_goes_the_careful_one(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("processor", [host(), host().hasty()], ids=["usual", "hasty"])
+def test_what_ends_the_quick_way_goes_the_careful_one(
+    monkeypatch: pytest.MonkeyPatch, processor: Processor
+) -> None:
     """LLVM aborts on some modules when it generates code with no effort."""
     text = _repeated_bytes((0,) * 64)
     monkeypatch.setattr(compiler, "LONG", 0)
     monkeypatch.setattr(compiler, "_VERY_LONG", 0)
     asked = _refusing(monkeypatch, Effort.QUICK, by_itself=True)
-    assert compiler.compile_text(text, host()) == compile_object(text, host(), Effort.LONG)
+    assert compiler.compile_text(text, processor) == compile_object(text, host(), Effort.LONG)
     assert asked == [Effort.QUICK, Effort.LONG]
 
 

@@ -108,7 +108,7 @@ def _long(text: str, processor: Processor) -> bytes:
     except Exceeded as error:
         if error.by_itself:  # LLVM gives up some modules in the quick way only
             with contextlib.suppress(Exceeded):
-                return _attempt(text, processor, seconds, Effort.LONG)
+                return _attempt(text, processor.careful(), seconds, Effort.LONG)
         raise _unsupported(lines, seconds, error) from None
 
 

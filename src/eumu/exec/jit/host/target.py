@@ -62,6 +62,10 @@ class Processor:
         """The same machine, whose code is quickly made."""
         return replace(self, effort=0, numbering=False)
 
+    def careful(self) -> Processor:
+        """The same machine, whose code is not."""
+        return Processor(self.triple, self.cpu, self.features)
+
     def has(self, feature: str) -> bool:
         return f"+{feature}" in self.features.split(",")
 
