@@ -103,7 +103,7 @@ def avg(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: O
 @opcode(0x43, one("frc"), page="Fraction")
 def frc(b: Gen9Builder, cond: Cond, dst: PlainDst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i] - floor(src0[i])."""
-    (x,) = b.floats(src0)
+    (x,) = b.floats(src0, to=dst.type)
     b.finish(dst, fraction(b, x), cond, options)
 
 

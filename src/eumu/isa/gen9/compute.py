@@ -27,7 +27,7 @@ def operands(
     *sources: Value,
 ) -> tuple[Value, ...]:
     """Sources in a type in which the result is right as far as it can be seen."""
-    values = b.promote(*sources)
+    values = b.promote(*sources, to=dst.type)
     if values[0].type.is_int and values[0].type.size < 8 and exact(dst, cond, options):
         wide = UQ if all(not v.type.is_signed for v in sources) else Q
         return tuple(b.convert(v, wide) for v in sources)

@@ -21,6 +21,7 @@ from eumu.isa.gen9.kinds import (
     TernaryOpts,
 )
 from eumu.isa.gen9.registry import opcode
+from eumu.isa.kinds import WritePlace
 from eumu.isa.mathlib.bounds import fidelity
 from eumu.isa.spec import Fidelity
 from eumu.types import BOOL, DF
@@ -34,9 +35,9 @@ MACRO = Fidelity("approximate", "the first step gives the final result")
 _LAST_STEP = Rounding.KEPT
 
 
-def _singles(b: Gen9Builder, *sources: Value) -> tuple[Value, ...]:
+def _singles(b: Gen9Builder, dst: WritePlace, *sources: Value) -> tuple[Value, ...]:
     """Sources in their common type, :f or :hf."""
-    values = b.floats(*sources)
+    values = b.floats(*sources, to=dst.type)
     if values[0].type is DF:
         raise b.wrong("type", "this function of the math unit takes :f and :hf, not :df")
     return values
@@ -45,63 +46,63 @@ def _singles(b: Gen9Builder, *sources: Value) -> tuple[Value, ...]:
 @opcode(0x38, _ONE % "inv", sub=1, fidelity=fidelity("inv"), page="Extended Math Function")
 def inv(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 1 / src0[i]."""
-    (x,) = _singles(b, src0)
+    (x,) = _singles(b, dst, src0)
     b.finish(dst, mathlib.inv(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "log", sub=2, fidelity=fidelity("log2"), page="Extended Math Function")
 def log(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the binary logarithm of src0[i]."""
-    (x,) = _singles(b, src0)
+    (x,) = _singles(b, dst, src0)
     b.finish(dst, mathlib.log2(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "exp", sub=3, fidelity=fidelity("exp2"), page="Extended Math Function")
 def exp(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 2 ** src0[i]."""
-    (x,) = _singles(b, src0)
+    (x,) = _singles(b, dst, src0)
     b.finish(dst, mathlib.exp2(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "sqt", sub=4, fidelity=fidelity("sqrt"), page="Extended Math Function")
 def sqt(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the square root of src0[i]."""
-    (x,) = _singles(b, src0)
+    (x,) = _singles(b, dst, src0)
     b.finish(dst, mathlib.sqrt(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "rsqt", sub=5, fidelity=fidelity("rsqrt"), page="Extended Math Function")
 def rsqt(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 1 / the square root of src0[i]."""
-    (x,) = _singles(b, src0)
+    (x,) = _singles(b, dst, src0)
     b.finish(dst, mathlib.rsqrt(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "sin", sub=6, fidelity=fidelity("sin"), page="Extended Math Function")
 def sin(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the sine of src0[i] in radians."""
-    (x,) = _singles(b, src0)
+    (x,) = _singles(b, dst, src0)
     b.finish(dst, mathlib.sin(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "cos", sub=7, fidelity=fidelity("cos"), page="Extended Math Function")
 def cos(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the cosine of src0[i] in radians."""
-    (x,) = _singles(b, src0)
+    (x,) = _singles(b, dst, src0)
     b.finish(dst, mathlib.cos(b, x), None, options)
 
 
 @opcode(0x38, _TWO % "fdiv", sub=9, fidelity=fidelity("divide"), page="Extended Math Function")
 def fdiv(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] / src1[i], floats."""
-    x, y = _singles(b, src0, src1)
+    x, y = _singles(b, dst, src0, src1)
     b.finish(dst, b.div(x, y), None, options)
 
 
 @opcode(0x38, _TWO % "pow", sub=10, fidelity=fidelity("pow"), page="Extended Math Function")
 def pow(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] ** src1[i]; NaN for a negative base, 1 for an exponent 0."""
-    x, y = _singles(b, src0, src1)
+    x, y = _singles(b, dst, src0, src1)
     b.finish(dst, mathlib.pow(b, x, y), None, options)
 
 

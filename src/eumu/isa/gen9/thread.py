@@ -84,10 +84,10 @@ class Thread(InstBuilder):
         """A fault of the program at this instruction."""
         return BuildError.of([Diagnostic(code, message, self.span)])
 
-    def floats(self, *values: Value) -> tuple[Value, ...]:
-        """Sources in their common type, which must be one of floats."""
+    def floats(self, *values: Value, to: Type | None = None) -> tuple[Value, ...]:
+        """Sources in their common type, which must be one of floats; `to`: see `promote`."""
         self._check_types("floats", [v for v in values if not v.type.is_float])
-        return self.promote(*values)
+        return self.promote(*values, to=to)
 
     def integers(self, *values: Value) -> None:
         """Raise unless all sources are integers."""

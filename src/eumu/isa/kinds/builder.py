@@ -17,7 +17,7 @@ from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import Declared
 from eumu.platforms import Platform
 from eumu.records import dataclass
-from eumu.types import BF, BOOL, UQ, F, Q, Type, integer
+from eumu.types import BF, BOOL, HF, UQ, F, Q, Type, integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,17 +162,23 @@ class InstBuilder(Builder):
             return Q
         return integer(bits, signed=signed)
 
-    def float_type(self, *values: Value) -> Type:
-        """The type that floats are computed in: the widest operand; bf in f."""
+    def float_type(self, *values: Value, to: Type | None = None) -> Type:
+        """The type that floats are computed in: the widest source; bf in f, and hf for a result
+        `to` f, too: if the two are mixed, in sources or between these and the destination, the
+        execution type is f."""
         best = max((v.type for v in values), key=lambda t: t.size)
+        if best is HF and to is F:
+            return F
         return F if best is BF or any(v.type is BF for v in values) else best
 
-    def promote(self, *values: Value, exact: bool = False) -> tuple[Value, ...]:
-        """All operands in their common execution type."""
+    def promote(
+        self, *values: Value, exact: bool = False, to: Type | None = None
+    ) -> tuple[Value, ...]:
+        """All operands in their common execution type, which the destination's, `to`, may widen."""
         if any(v.type.is_float for v in values):
             if not all(v.type.is_float for v in values):
                 raise Unsupported("an instruction that mixes float and integer sources")
-            common = self.float_type(*values)
+            common = self.float_type(*values, to=to)
         else:
             common = self.integer_type(*values, exact=exact)
         return tuple(self.convert(v, common) for v in values)

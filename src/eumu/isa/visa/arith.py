@@ -38,7 +38,7 @@ def _narrow(b: InstBuilder, dst: WritePlace, *sources: Value) -> tuple[Value, ..
 
     A saturating result needs 64 bits to be exact; so does a destination wider than the sources.
     """
-    values = b.promote(*sources)
+    values = b.promote(*sources, to=dst.type)
     if values[0].type.is_int and values[0].type.size < 8 and (dst.saturate or dst.type.size == 8):
         wide = Q if any(v.type.is_signed for v in sources) else UQ
         return tuple(b.convert(v, wide) for v in sources)
