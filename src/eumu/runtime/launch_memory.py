@@ -33,6 +33,7 @@ def buffers(
     if "private_base_stateless" in wanted and private_bytes(info):
         size = private_bytes(info) * CONCURRENT_THREADS
         private = _temporary(device, size, f"private memory of {info.name}", stack)
+        private.forget()  # as scratch space: threads write what they read
     addresses = Addresses(
         printf_buffer=printed.address if printed else 0,
         private_base=private.address if private else 0,
