@@ -27,6 +27,7 @@ def test_the_switch_without_which_it_is_right() -> None:
 
     bad = replace(side("b", wrong), again=again)
     assert list(switched_off(good, bad, LAUNCH)) == [COPIES]
+    assert list(switched_off(bad, good, LAUNCH)) == [COPIES]  # the first one may be the wrong one
     assert list(switched_off(good, side("b", wrong), LAUNCH)) == []  # of no source
 
 
