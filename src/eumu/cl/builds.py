@@ -7,6 +7,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,12 +20,14 @@ from eumu.errors import BuildError, EumuError, Source, ToolMissing
 from eumu.platforms import Platform
 from eumu.records import dataclass
 from eumu.writing import work_folder
-from eumu.zebin import compilers, container, header, log, ocloc, smaller_groups
+from eumu.zebin import compilers, container, header, kept, log, ocloc, smaller_groups
 
 _SECONDS: Final = 600.0
 _ARGUMENTS: Final = "-cl-kernel-arg-info"
 # What links objects is no option of the compiler.
 _LINKER: Final = ("-create-library", "-enable-link-options")
+_OUTPUT: Final = ("-output", "program", "-output_no_suffix", "-out_dir", "out")
+_WHOLE: Final = "whole.bc"  # of what is linked
 
 Part = tuple[str, bytes]  # a name and what it has
 
@@ -139,28 +142,34 @@ def _object(options: str, parts: Sequence[Part], platform: Platform, *, is_il: b
     with work_folder() as folder:
         text = f"{_hiding(platform)}\n#line 1\n".encode() + source
         (folder / "source.cl").write_bytes(text)
-        for name, text in parts[1:]:
-            _put(_inside(folder / "include", name), text, name)
-        words = f'{options} {_ARGUMENTS} -I "{folder / "include"}"'
-        made = _front(folder, platform, words, source.decode("utf-8", "replace"))
+        for name, header_text in parts[1:]:
+            _put(_inside(folder / "include", name), header_text, name)
+        # The folder's name is a new one each time, and would keep an object from being found again.
+        headers = f' -I "{folder / "include"}"' if parts[1:] else ""
+        words = f"{options} {_ARGUMENTS}{headers}"
+        kept_by = None if parts[1:] else text
+        made = _front(folder, platform, words, source.decode("utf-8", "replace"), kept_by)
     return _unlinked(LinkerInput(False, may_be_smaller, (made.data,)), made.log)
 
 
-def _front(folder: Path, platform: Platform, options: str, source: str) -> Made:
+def _front(
+    folder: Path, platform: Platform, options: str, source: str, kept_by: bytes | None
+) -> Made:
     """SPIR-V of `source.cl`; with the header's images if the header alone fails without."""
     compiler = compilers.choose(platform)
     words = ["-file", "source.cl", "-spv_only", "-options", options]
     with_images = [*words, "-internal_options", header.IMAGES]
+    run = partial(_found_or_run, folder, platform, is_result=container.is_spirv, kept_by=kept_by)
     if header.has_failed(compiler, platform, options, source):
-        return _run(folder, platform, with_images, container.is_spirv)
+        return run(with_images)
     try:
-        return _run(folder, platform, words, container.is_spirv)
+        return run(words)
     except BuildError as error:
         found = log.diagnostics(str(error), Source("source.cl", source))
         if not header.alone_fails(found):
             raise BuildError(header.quiet(str(error))) from None
     header.note_failure(compiler, platform, options)
-    return _run(folder, platform, with_images, container.is_spirv)
+    return run(with_images)
 
 
 def _put(path: Path, text: bytes, name: str) -> None:
@@ -201,11 +210,14 @@ def _executable(options: list[str], parts: Sequence[bytes], platform: Platform) 
     words = shlex.join(w for w in options if w not in _LINKER)
     if len(parts) == 1:
         return _program(words, parts[0], platform)
+    more = ["-file", _WHOLE, "-llvm_input", *container.FORMAT_OPTIONS]
+    more += ["-options", words] if words else []
     with work_folder() as folder:
-        whole = _link(folder, platform, parts)
-        more = ["-file", whole, "-llvm_input", *container.FORMAT_OPTIONS]
-        more += ["-options", words] if words else []
-        return _run(folder, platform, more, container.is_elf)
+        return _found_or_run(
+            *(folder, platform, more, container.is_elf),
+            kept_by=b"".join(b"%d\n%s" % (len(part), part) for part in parts),
+            before=partial(_link, folder, platform, parts),
+        )
 
 
 def _words(options: str) -> list[str]:
@@ -215,25 +227,45 @@ def _words(options: str) -> list[str]:
         raise Failed(Status.INVALID_BUILD_OPTIONS, f"{options!r}: {error}") from None
 
 
-def _link(folder: Path, platform: Platform, parts: Sequence[bytes]) -> str:
-    """The file's name of what the linker makes, which has LLVM's form but not SPIR-V's."""
-    compiler, whole = compilers.choose(platform), "whole.bc"
+def _link(folder: Path, platform: Platform, parts: Sequence[bytes]) -> None:
+    """Write a file of all parts, which has LLVM's form but not SPIR-V's."""
+    compiler = compilers.choose(platform)
     names = [f"part{k}.spv" for k in range(len(parts))]
     for name, data in zip(names, parts, strict=True):
         (folder / name).write_bytes(data)
     files = [word for name in names for word in ("-file", name)]
-    log = _call([compiler.path, "link", *files, "-out", whole, "-out_format", "LLVM_BC"], folder)
-    if not (folder / whole).is_file():
+    log = _call([compiler.path, "link", *files, "-out", _WHOLE, "-out_format", "LLVM_BC"], folder)
+    if not (folder / _WHOLE).is_file():
         raise BuildError(f"the parts cannot be linked\n{log}")
-    return whole
 
 
-def _run(
-    folder: Path, platform: Platform, words: list[str], is_result: Callable[[bytes], bool]
+def _found_or_run(
+    folder: Path,
+    platform: Platform,
+    words: list[str],
+    is_result: Callable[[bytes], bool],
+    *,
+    kept_by: bytes | None,
+    before: Callable[[], None] | None = None,
 ) -> Made:
+    """What the compiler makes of its files, or has made before of what `kept_by` says that they
+    have; `before` makes them, if the compiler has to be asked."""
     compiler = compilers.choose(platform)
-    command = [compiler.path, "compile", "-device", platform.ocloc, *words]
-    log = _call([*command, "-output", "program", "-output_no_suffix", "-out_dir", "out"], folder)
+    command = [compiler.path, "compile", "-device", platform.ocloc, *words, *_OUTPUT]
+    place = None if kept_by is None else kept.place_of(compiler, tuple(command), kept_by)
+    earlier = kept.find(place) if place is not None else None
+    if earlier is not None:
+        return Made(earlier[1], earlier[0]["log"])
+    if before is not None:
+        before()
+    made = _run(command, folder, is_result)
+    if place is not None:
+        kept.keep(place, {"log": made.log}, made.data)
+    return made
+
+
+def _run(command: list[str], folder: Path, is_result: Callable[[bytes], bool]) -> Made:
+    log = _call(command, folder)
     for path in sorted((folder / "out").glob("program*")):
         data = path.read_bytes()
         if is_result(data):
@@ -243,7 +275,13 @@ def _run(
 
 def _call(command: list[str], folder: Path) -> str:
     try:
-        done = processes.run(command, cwd=folder, capture_output=True, timeout=_SECONDS)
+        done = processes.run(
+            command,
+            cwd=folder,
+            env=ocloc.environment(),
+            capture_output=True,
+            timeout=_SECONDS,
+        )
     except subprocess.TimeoutExpired:
         raise BuildError(f"{command[1]} did not end within {_SECONDS:g} s") from None
     except OSError as error:

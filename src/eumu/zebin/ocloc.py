@@ -282,18 +282,17 @@ class _Build:
         )
 
     def _call(self, command: tuple[str, ...], directory: Path) -> tuple[int, str]:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(_SWITCHES)}
-        environment["LC_ALL"] = "C"
+        variables = environment()
         if self.simd_width is not None:
-            environment[SIMD_WIDTH] = str(self.simd_width)
+            variables[SIMD_WIDTH] = str(self.simd_width)
         if self.native:
-            environment |= {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": "native"}
-        environment |= dict(self.switches)
+            variables |= {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": "native"}
+        variables |= dict(self.switches)
         try:
             done = processes.run(
                 command,
                 cwd=directory,
-                env=environment,
+                env=variables,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -304,6 +303,12 @@ class _Build:
         except OSError as error:
             raise not_started(self.compiler.path, error) from None
         return done.returncode, done.stdout[:_LARGEST_LOG].decode("utf-8", "replace")
+
+
+def environment() -> dict[str, str]:
+    """The caller's variables, without those that make the compiler another one."""
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(_SWITCHES)}
+    return variables | {"LC_ALL": "C"}
 
 
 def _options(
