@@ -77,6 +77,7 @@ PROGRAMS = {
     "thread_dimensions": Suite("thread_dimensions/test_thread_dimensions", only=("quick*",)),
     "integer_ops": Suite("integer_ops/test_integer_ops", only=("integer_*", "quick_*")),
     "half": Suite("half/test_half", ("-w",)),
+    "select": Suite("select/test_select", ("-w",)),
     "math_brute_force": Suite(
         "math_brute_force/test_bruteforce", ("-w",), asks="-p", after="Math function names:"
     ),
