@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -11,7 +12,10 @@ import eumu
 from eumu.campaign import implementations, random_opencl
 from eumu.campaign.random_opencl import Build
 from eumu.campaign.tasks import DIFFERS, SAME, Task
+from eumu.fuzz.opencl.expressions import Expressions
 from eumu.fuzz.opencl.kernels import FEATURES, kernel, source
+from eumu.fuzz.opencl.scope import Lvalue, Scope
+from eumu.fuzz.opencl.types import UINT
 from eumu.platforms import platform
 from eumu.zebin import compilers
 
@@ -34,6 +38,16 @@ def test_every_part_of_the_language_comes_up() -> None:
     assert [word for word in words.split() if word not in text] == []
     for pattern in (r"\blong16\b", r"\bchar3\b", r"\.s[0-9a-f]{2,}", r"as_\w+\(", r"pa\["):
         assert re.search(pattern, text), pattern
+
+
+@pytest.mark.parametrize("form", ["_arithmetic", "_division", "_compared", "_select"])
+def test_vectors_of_constants_are_not_computed_with(form: str) -> None:
+    """Without optimization, both releases get them wrong (docs/findings.md)."""
+    for seed in range(200):
+        scope = Scope([Lvalue("v0", UINT), Lvalue("s0.f0[{}]", UINT.of(2), 2)])
+        written = getattr(Expressions(Random(seed), scope), form)(UINT.of(4), 0)
+        compared = written.split(", ")[-1]  # what a `select` depends on
+        assert "v0" in compared or "s0.f0[" in compared, written
 
 
 def test_a_device_without_something_gets_no_kernel_with_it() -> None:
