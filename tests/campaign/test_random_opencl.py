@@ -50,6 +50,19 @@ def test_vectors_of_constants_are_not_computed_with(form: str) -> None:
         assert "v0" in compared or "s0.f0[" in compared, written
 
 
+def test_nothing_but_variables_is_subtracted_with_saturation() -> None:
+    """Without optimization, a signed number less a constant is wrong (docs/findings.md)."""
+    wrong = re.compile(r"sub_sat\(.*, \(\(u?int\)\(0x[0-9a-f]+U\)\)\)")
+    found = []
+    for seed in range(1000):
+        scope = Scope([Lvalue("v0", UINT)])
+        for type in (UINT, UINT.signed):
+            found += [
+                type for _ in wrong.findall(Expressions(Random(seed), scope)._builtin(type, 0))
+            ]
+    assert set(found) == {UINT}
+
+
 def test_a_device_without_something_gets_no_kernel_with_it() -> None:
     assert random_opencl.features(platform("pvc")) == FEATURES - {"image"}
     assert random_opencl.features(platform("dg2")) == FEATURES - {"double"}

@@ -157,8 +157,10 @@ class Expressions:
         if name == "clamp":
             low, high = sorted(self.random.randrange(1 << (type.bits - 1)) for _ in "ab")
             return f"clamp({self.of(type, depth)}, ({type})({low:#x}), ({type})({high:#x}))"
-        arguments = ", ".join(self.of(type, depth - 1) for _ in range(3 if name in _THREE else 2))
-        text = f"{name}({arguments})"
+        arguments = [self.of(type, depth - 1) for _ in range(3 if name in _THREE else 2)]
+        if name == "sub_sat" and type.is_signed:  # less a constant it is wrong at -O0
+            arguments[1] = self._varied(type, arguments[1])
+        text = f"{name}({', '.join(arguments)})"
         return f"as_{type}({text})" if name == "abs_diff" else text
 
     def _negation(self, type: Type, depth: int) -> str:
@@ -220,14 +222,16 @@ class Expressions:
         c = self._varied(type, c, d)
         return f"select({a}, {b}, {c} {self.random.choice(('<', '=='))} {d})"
 
-    def _varied(self, type: Type, a: str, b: str) -> str:
-        """The first of two vectors, or a variable in its place if both are constants: both releases
-        make one lane of their sum at -O0, and end where they compare them (docs/findings.md).
+    def _varied(self, type: Type, value: str, *others: str) -> str:
+        """The value, or a variable in its place if it and the others are constants.
+
+        Of two constant vectors, both releases make one lane of their sum at -O0, and end where they
+        compare them (docs/findings.md).
         """
         names = {p.text.partition(".")[0].strip("(*){}[]") for p in self.scope.places}
         names |= {f.name for f in self.scope.functions}
-        if not names.isdisjoint(_NAME.findall(a + b)):
-            return a
+        if not names.isdisjoint(_NAME.findall(" ".join((value, *others)))):
+            return value
         place = self.random.choice(self.scope.places)
         lane = ".s0" if place.type.is_vector else ""
         return f"(({type})(({type.base})({self.place(place, 0)}{lane})))"
