@@ -78,6 +78,16 @@ def test_variants_have_no_dead_branches() -> None:
     assert other.text.count("{") == other.text.count("}") < chosen.text.count("{")
 
 
+def test_a_dead_branch_in_another_one_goes_with_it() -> None:
+    every = [kernel(seed) for seed in range(400)]
+    inner = re.compile(r"// dead {\n((?!.*// } dead).*\n)*.*// dead {")
+    nested = [made for made in every if inner.search(made.text)]
+    assert nested
+    for made in nested:
+        text = made.variant().text
+        assert "// } dead" not in text and text.count("{") == text.count("}")
+
+
 def _shown(monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     first = compilers.choose(platform("apl"))
     built = [Build(first), Build(first, "-cl-opt-disable")]

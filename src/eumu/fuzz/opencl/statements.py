@@ -19,7 +19,8 @@ DEAD_WORDS: Final = 8  # of the argument `dead`, which are 0
 # Around what no run reaches, and around a condition that always holds: a variant has neither.
 _DEAD: Final = ("// dead {", "// } dead")
 _LIVE: Final = "// live"
-_DEAD_PART: Final = re.compile(rf"^ *{_DEAD[0]}$.*?^ *{_DEAD[1]}$\n", re.MULTILINE | re.DOTALL)
+# One may be in another one, deeper.
+_DEAD_PART: Final = re.compile(rf"^( *){_DEAD[0]}$.*?^\1{_DEAD[1]}$\n", re.MULTILINE | re.DOTALL)
 _LIVE_LINE: Final = re.compile(rf"^( *)if \(.*\) {{ {_LIVE}$", re.MULTILINE)
 
 

@@ -1,0 +1,104 @@
+"""Bugs of Intel's compiler that random OpenCL C has found, in the releases that have them
+(docs/findings.md): a difference that one of them explains is nobody else's.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import eumu
+
+_OFF = "-cl-opt-disable"
+_THREE = "clamp((uchar4)(1), (uchar4)(3), (uchar4)(7))"
+_TYPES = {"uint": np.uint32, "int": np.int32, "char": np.int8}
+
+
+def _ran(
+    body: str,
+    place: Path,
+    device: str,
+    options: str,
+    numbers: list[int],
+    type: str = "uint",
+    before: str = "",
+) -> list[int]:
+    """What a kernel stores to `c`, with as many work items `i` as there are numbers in `a`."""
+    source = place / "found.cl"
+    source.write_text(
+        f"{before}kernel void found(global {type} *c, global const {type} *a, uint n) {{"
+        f" uint i = get_global_id(0); {body} }}"
+    )
+    dev = eumu.Device(device)
+    kernel = eumu.build(source, device, options)["found"]
+    arrays = {name: dev.array(np.array(numbers, _TYPES[type])) for name in ("c", "a")}
+    given = {name: (arrays | {"n": 2})[name] for name in (p.name for p in kernel.args)}
+    kernel.launch(dev, len(numbers), None, given)
+    return [int(number) for number in arrays["c"].numpy()]
+
+
+@pytest.mark.parametrize("operation", ["+", "-", "*"])
+def test_vectors_of_constants(
+    operation: str, ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without optimization, one lane is computed; the others are those of an unwritten register."""
+    text = (
+        f"uchar4 v = (uchar4)(5) {operation} {_THREE};"
+        " c[i] = i == 0 ? v.s0 : i == 1 ? v.s1 : i == 2 ? v.s2 : v.s3;"
+    )
+    right = {"+": 8, "-": 2, "*": 15}[operation]
+    for compiler in (ocloc, newest_ocloc):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        assert _ran(text, tmp_path, "dg2", "", [0] * 4) == [right] * 4
+        assert _ran(text, tmp_path, "dg2", _OFF, [0] * 4) == [right, 0, 0, 0]
+
+
+def test_comparing_vectors_of_constants(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without optimization, neither release builds it."""
+    text = f"c[i] = as_uint((uchar4)(5) < {_THREE});"
+    for compiler in (ocloc, newest_ocloc):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        assert _ran(text, tmp_path, "dg2", "", [0]) == [0]
+        with pytest.raises(eumu.BuildError):
+            _ran(text, tmp_path, "dg2", _OFF, [0])
+
+
+def test_a_number_less_a_constant_with_saturation(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without optimization, negative numbers become the limit, and what overflows wraps."""
+    for compiler, device, type, bits in (
+        (ocloc, "skl", "int", 32),
+        (ocloc, "skl", "char", 8),
+        (ocloc, "dg2", "char", 8),
+        (newest_ocloc, "dg2", "char", 8),
+    ):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        least = -(1 << (bits - 1))
+        given = [3, 10, -2, least]
+        for options, wanted in (("", [-2, 5, -7, least]), (_OFF, [least, 5, -7, -least - 5])):
+            made = _ran(f"c[i] = sub_sat(a[i], ({type})5);", tmp_path, device, options, given, type)
+            assert made == wanted, (compiler, device, type, options)
+
+
+def test_a_vector_of_three_in_a_structure(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With optimization, 22.43 loses its second and third lane where they become shorter."""
+    before = "struct s { int3 v; uint more[2]; };\n"
+    text = (
+        "struct s s; s.v = (int3)(i, n, i); for (uint k = 0; k < 2; k++) s.more[k] = n + k;"
+        " c[i] = (short)s.v.s2 + (s.more[a[i] & 1] << 16);"
+    )
+    numbers = [0, 1, 0, 1]
+    for compiler, device, options in ((newest_ocloc, "dg2", ""), (ocloc, "dg2", _OFF)):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        made = _ran(text, tmp_path, device, options, numbers, before=before)
+        assert made == [0x20000, 0x30001, 0x20002, 0x30003], (compiler, device)
+    monkeypatch.setenv("EUMU_OCLOC", ocloc)
+    for device in ("skl", "dg2", "pvc"):
+        assert _ran(text, tmp_path, device, "", numbers, before=before) != made
