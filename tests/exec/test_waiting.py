@@ -137,3 +137,64 @@ def test_lanes_that_run_together_do_not_wait_for_each_other() -> None:
     kernel.function.together = True
     with pytest.raises(Fault, match="instruction budget"):
         on_memory(kernel, [np.zeros(2, np.uint32)], 1, 16, fuel=1 << 11)
+
+
+def counting(turns: int, way: str) -> Kernel:
+    """Each lane counts in memory up to a number of its own; all meet at a barrier then.
+
+    Registers are the same in each turn.
+    """
+    k = Kernel("entry", "count", "met", "done")
+    space = Space.SLM if way == "local" else Space.FLAT
+    k.go("jump", "count")
+    k.at("count")
+    k.inst(1)
+    own = k.mul(k.lane(), k.number(UD, 4)) if way == "local" else k.address(0, k.lane(), 4)
+    one = k.number(UD, 1)
+    if way == "atomic":
+        k.b.atomic("add", space, own, k.mask(), UD, (one,))
+    (count,) = k.b.load(space, own, k.mask(), UD)
+    if way != "atomic":
+        count = k.add(count, one)
+        k.b.store(space, own, k.mask(), [count])
+    if way == "twice":  # the last store of a turn leaves what the first one of the next overwrites
+        k.b.store(space, own, k.mask(), [k.number(UD, 0)])
+        k.b.store(space, own, k.mask(), [count])
+    last = k.mul(k.add(k.lane(), one), k.number(UD, turns))
+    k.go("diverge", "met", "count", mask=k.b.cmp("eq", count, last))
+    k.at("met")
+    k.inst(2)
+    k.go("barrier", "done", kind="sync")
+    k.at("done")
+    k.result(1, k.lane(), k.number(UD, 7))
+    k.end()
+    return k
+
+
+@pytest.mark.parametrize("way", ["global", "local", "atomic", "twice"])
+def test_a_loop_that_counts_in_memory_does_not_wait(way: str) -> None:
+    arrays = [np.zeros(16, np.uint32), np.zeros(16, np.uint32)]
+    for host in on_memory(counting(60, way), arrays, slm_bytes=64, fuel=1 << 16):
+        assert host.read(1).tolist() == [7] * 16
+
+
+def test_a_loop_that_stores_the_same_in_each_turn_may_wait() -> None:
+    """Lane k waits until lane k + 1 has said something, and says so itself all the time."""
+    k = Kernel("entry", "wait", "say", "done")
+    k.go("jump", "wait")
+    k.at("wait")
+    k.b.store(Space.FLAT, k.address(1, k.lane(), 4), k.mask(), [k.number(UD, 3)])
+    k.b.store(Space.FLAT, k.address(1, k.lane(), 4), k.mask(), [k.number(UD, 4)])
+    place = k.address(0, k.add(k.lane(), k.number(UD, 1)), 4)
+    (seen,) = k.b.load(Space.FLAT, place, k.mask(), UD)
+    k.b.fence("global")
+    k.go("diverge", "say", "wait", mask=k.b.cmp("ne", seen, k.number(UD, 0)))
+    k.at("say")
+    k.result(0, k.lane(), k.number(UD, 5))
+    k.go("jump", "done")
+    k.at("done")
+    k.end()
+    start = np.zeros(17, np.uint32)
+    start[16] = 5
+    for host in on_memory(k, [start, np.zeros(16, np.uint32)], 1, 16, fuel=1 << 24):
+        assert host.read(0).tolist() == [5] * 17 and host.read(1).tolist() == [4] * 16

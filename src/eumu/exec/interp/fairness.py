@@ -4,7 +4,8 @@ The lowest waiting block runs first, so a loop that spins until another thread, 
 its thread, changes memory would spin for ever.  *Threads* are independent: when some were left out
 for `STARVED` blocks in a row they get `SLICE` blocks of their own.  *Lanes* of a thread are not
 (sub-group operations look across them), so they leave the order only when their loop provably
-waits: the state of the whole thread at a back edge repeats while other lanes wait.
+waits: the state of the whole thread at a back edge repeats while other lanes wait.  What it has
+stored is part of that: without optimization, loops count in memory.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.exec.interp.values import Lanes
 from eumu.exec.state import BLOCKED, DONE, ThreadState
+from eumu.records import dataclass
+
+Bytes = NDArray[np.uint8]
 
 STARVED: Final = 256
 SLICE: Final = 64
@@ -58,6 +63,27 @@ class Threads:
             self._starved, self._left = 0, SLICE
 
 
+@dataclass(frozen=True, slots=True)
+class _Overwritten:
+    """Bytes of memory, and what they were."""
+
+    memory: Bytes
+    places: Lanes
+    was: Bytes
+
+
+def _is_as_before(writes: list[_Overwritten]) -> bool:
+    """Whether memory is what it was before some writes."""
+    if not writes:
+        return True
+    starts = [write.memory.ctypes.data for write in writes]  # surfaces lie in other memory
+    places = np.concatenate([w.places + start for w, start in zip(writes, starts, strict=True)])
+    _, first = np.unique(places, return_index=True)
+    was = np.concatenate([write.was for write in writes])
+    now = np.concatenate([write.memory[write.places] for write in writes])
+    return bool((was[first] == now[first]).all())
+
+
 class LaneOrder:
     """Lanes that spin inside a thread, set aside for a while."""
 
@@ -65,13 +91,27 @@ class LaneOrder:
         self._state, self._next = state, next_block
         self._edges = np.zeros(state.threads, np.int32)
         self._seen: dict[int, bytes] = {}
+        self._overwritten: dict[int, list[_Overwritten]] = {}  # since a state was seen
         self.aside: dict[int, list[int]] = {}  # thread: the block set aside, blocks left to run
 
     def start(self) -> None:
         """Forget the threads that ran before."""
         self._edges[...] = 0
         self._seen.clear()
+        self._overwritten.clear()
         self.aside.clear()
+
+    @property
+    def watches(self) -> bool:
+        """Whether it wants to know of what threads are about to write."""
+        return bool(self._seen)
+
+    def writes(self, threads: Lanes, memory: Bytes, offset: Lanes, size: int) -> None:
+        """Elements at byte offsets, of one thread each, are about to be written."""
+        for thread in self._seen:
+            places = (offset[threads == thread, None] + np.arange(size)).reshape(-1)
+            if len(places):
+                self._overwritten[thread].append(_Overwritten(memory, places, memory[places]))
 
     def back_edge(self, threads: NDArray[np.intp]) -> None:
         """Threads that went back to an earlier block; looks at those with lanes elsewhere."""
@@ -87,15 +127,19 @@ class LaneOrder:
 
     def _look(self, thread: int) -> None:
         edges, now = int(self._edges[thread]), self._snapshot(thread)
-        if self._seen.get(thread) == now:
+        if self._seen.get(thread) == now and _is_as_before(self._overwritten[thread]):
             self.aside[thread] = [int(self._next[thread]), SLICE]
             self._edges[thread] = 0
-            del self._seen[thread]
+            self._forget(thread)
             self.reorder(thread)
         elif edges & (edges - 1) == 0:
-            self._seen[thread] = now
+            self._seen[thread], self._overwritten[thread] = now, []
         elif edges & (_LOOKS - 1) == 0:
-            self._seen.pop(thread, None)
+            self._forget(thread)
+
+    def _forget(self, thread: int) -> None:
+        self._seen.pop(thread, None)
+        self._overwritten.pop(thread, None)
 
     def _snapshot(self, thread: int) -> bytes:
         parts = [root[thread].tobytes() for root in self._state.roots.values()]

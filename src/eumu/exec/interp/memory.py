@@ -14,6 +14,7 @@ from eumu.errors import Fault, Finding
 from eumu.exec import blame, words
 from eumu.exec.interp.site import BlockSite
 from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Step, full
+from eumu.exec.race_rows import ATOMIC_READ, READ
 from eumu.ir import Space
 from eumu.ir.operations import memory as operations
 from eumu.ir.operations.memory import (
@@ -32,6 +33,7 @@ from eumu.records import dataclass
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
 
+_READS: Final = (READ, ATOMIC_READ)
 _UNWRITTEN: Final = frozenset(UNWRITTEN_SPACES.values())
 _SHADOWS: Final = frozenset((*WRITTEN_SPACES.values(), *_UNWRITTEN))
 # Behind which faults of a read a launch may go on.
@@ -74,6 +76,12 @@ class MemoryAccess:
             inside &= self.valid[..., None]
         found = self.memory[np.where(inside, places, 0)]
         return np.where(inside, found, np.uint8(255 if self.filled else 0))
+
+    def elements(self, of_lanes: Lanes) -> tuple[Lanes, Bytes, Offsets]:
+        """What belongs to each lane, for each valid element; the memory; where in it they lie."""
+        valid = np.ones(self.offset.shape, bool) if self.valid is None else self.valid
+        each = np.broadcast_to(of_lanes[:, None], self.offset.shape)
+        return each[valid], self.memory, self.offset[valid]
 
     def store(self, data: Lanes) -> None:
         """Write elements [lanes, elements], lane after lane."""
@@ -198,7 +206,11 @@ class AddressSpaces:
     def note(
         self, request: MemoryRequest, access: MemoryAccess, kind: int, data: Lanes | None = None
     ) -> None:
-        """Let the log of races know, if there is one, and those who follow labels."""
+        """Let the log of races know, if there is one, those who follow labels, and those who look
+        for loops that wait."""
+        if kind not in _READS and self.site.order is not None and self.site.order.watches:
+            threads = request.per_thread(request.run.threads)[access.lanes]
+            self.site.order.writes(*access.elements(threads), request.size)
         if self.site.labels is not None:
             for space, content in self.contents.items():
                 if access.memory is content:

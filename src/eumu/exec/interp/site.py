@@ -14,6 +14,7 @@ from eumu.errors import ArrayPlace, Fault, Finding, Span
 from eumu.exec import blame, words
 from eumu.exec.findings import Notebook
 from eumu.exec.gate import Admitted
+from eumu.exec.interp.fairness import LaneOrder
 from eumu.exec.interp.labels import Labels
 from eumu.exec.interp.races import AccessLog
 from eumu.exec.interp.values import Lanes, Mask, Run, Step
@@ -35,6 +36,7 @@ class BlockSite:
         self.first_group = 0
         self.notebook = Notebook()
         self.log: AccessLog | None = None
+        self.order: LaneOrder | None = None
         self.labels: Labels | None = None
         self._slots: dict[int, int] = {}
         self._overwritten: frozenset[int] = frozenset()

@@ -47,7 +47,7 @@ class Flow:
         self.next_block = np.full(threads, DONE, np.int32)
         self.loop = np.full(threads, -1, np.int32)
         self.barriers = Barriers(site, self.next_block)
-        self.order = LaneOrder(site.state, self.next_block)
+        self.order = site.order = LaneOrder(site.state, self.next_block)
         self.saved = Saved(site.state, site.labels.arrays if site.labels is not None else {})
         self._waiting = False
 
