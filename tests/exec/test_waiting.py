@@ -72,11 +72,16 @@ def test_code_with_many_branches_is_compiled_but_for_lanes_that_wait(
     assert caught.value.finding.code == "endless-loop"
 
 
-def test_a_lane_waits_for_a_later_one() -> None:
-    """Lane k waits until lane k + 1 has said something; the last one begins."""
+@pytest.mark.parametrize("says", [False, True])
+def test_a_lane_waits_for_a_later_one(says: bool) -> None:
+    """Lane k waits until lane k + 1 has said something; the last one begins.  A loop that stores
+    the same in each turn may wait, too.
+    """
     k = Kernel("entry", "wait", "say", "done")
     k.go("jump", "wait")
     k.at("wait")
+    for number in (3, 4) if says else ():
+        k.b.store(Space.FLAT, k.address(1, k.lane(), 4), k.mask(), [k.number(UD, number)])
     place = k.address(0, k.add(k.lane(), k.number(UD, 1)), 4)
     (seen,) = k.b.load(Space.FLAT, place, k.mask(), UD)
     k.b.fence("global")
@@ -88,8 +93,9 @@ def test_a_lane_waits_for_a_later_one() -> None:
     k.end()
     start = np.zeros(17, np.uint32)
     start[16] = 5
-    for host in on_memory(k, [start], 1, 16, fuel=1 << 24):
+    for host in on_memory(k, [start, np.zeros(16, np.uint32)], 1, 16, fuel=1 << 24):
         assert host.read(0).tolist() == [5] * 17
+        assert host.read(1).tolist() == [4 * says] * 16
 
 
 def meeting(turns: int, *, together: bool) -> Kernel:
@@ -176,25 +182,3 @@ def test_a_loop_that_counts_in_memory_does_not_wait(way: str) -> None:
     arrays = [np.zeros(16, np.uint32), np.zeros(16, np.uint32)]
     for host in on_memory(counting(60, way), arrays, slm_bytes=64, fuel=1 << 16):
         assert host.read(1).tolist() == [7] * 16
-
-
-def test_a_loop_that_stores_the_same_in_each_turn_may_wait() -> None:
-    """Lane k waits until lane k + 1 has said something, and says so itself all the time."""
-    k = Kernel("entry", "wait", "say", "done")
-    k.go("jump", "wait")
-    k.at("wait")
-    k.b.store(Space.FLAT, k.address(1, k.lane(), 4), k.mask(), [k.number(UD, 3)])
-    k.b.store(Space.FLAT, k.address(1, k.lane(), 4), k.mask(), [k.number(UD, 4)])
-    place = k.address(0, k.add(k.lane(), k.number(UD, 1)), 4)
-    (seen,) = k.b.load(Space.FLAT, place, k.mask(), UD)
-    k.b.fence("global")
-    k.go("diverge", "say", "wait", mask=k.b.cmp("ne", seen, k.number(UD, 0)))
-    k.at("say")
-    k.result(0, k.lane(), k.number(UD, 5))
-    k.go("jump", "done")
-    k.at("done")
-    k.end()
-    start = np.zeros(17, np.uint32)
-    start[16] = 5
-    for host in on_memory(k, [start, np.zeros(16, np.uint32)], 1, 16, fuel=1 << 24):
-        assert host.read(0).tolist() == [5] * 17 and host.read(1).tolist() == [4] * 16
