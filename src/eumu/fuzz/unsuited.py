@@ -127,6 +127,9 @@ STATEMENTS: Final = {
     ),
     rf"{_GUARD}(asr|shr)(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:u?[bwd] 0x[0-9a-f]+:u?[bwd]$": _FOLDED,
     rf"{_GUARD}shr(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:b ": _BYTE,
+    rf"{_GUARD}shr(\.sat)? \(.*?\) \S+ 0xffff[89a-f][0-9a-f]{{3}}:d ": (
+        f"{_SHORT}: with a sign, whose other bits shr, for unsigned numbers, then has not"
+    ),
     rf"{_GUARD}(gather|scatter)(_scaled)?\.\w+ \(M1(_NM)?, 32\)": (
         "a message of 16 lanes is sent with an execution size of 32, which it has not"
     ),
