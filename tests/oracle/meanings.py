@@ -91,9 +91,9 @@ def fit(context: Context, number: int) -> int:
     return kept & ((1 << dst.bits) - 1)
 
 
-def fit_float(context: Context, bits: int) -> int:
+def fit_float(context: Context, bits: int, computed: Type) -> int:
     """The bits of a float, of the type that is computed in, in the destination."""
-    source = FORMATS[computed_in(context.types).name]
+    source = FORMATS[computed.name]
     if context.dst.is_float:
         return _float_result(context, source, bits, from_integer=False)
     return _truncated(context.dst, source, bits) & ((1 << context.dst.bits) - 1)
@@ -144,9 +144,16 @@ def computed_in(types: tuple[Type, ...]) -> Type:
     return max(types, key=lambda t: t.size)
 
 
-def _widened(context: Context, sources: tuple[int, ...]) -> tuple[int, ...]:
+def _execution_type(name: str, context: Context) -> Type:
+    """That of sums and products is `f` where `hf` and `f` are mixed, the destination included."""
+    computed = computed_in(context.types)
+    mixed = name in ("add", "mul", "mad") and (computed.name, context.dst.name) == ("hf", "f")
+    return context.dst if mixed else computed
+
+
+def _widened(context: Context, sources: tuple[int, ...], computed: Type) -> tuple[int, ...]:
     """Float sources in the type that is computed in."""
-    target = FORMATS[computed_in(context.types).name]
+    target = FORMATS[computed.name]
     pairs = zip(context.types, sources, strict=True)
     return tuple(
         bits if FORMATS[t.name] is target else exact.convert(FORMATS[t.name], target, bits)
@@ -391,8 +398,9 @@ def holds(context: Context, x: int, y: int) -> bool:
     relation = RELATIONS[context.relation]
     if not context.types[0].is_float:
         return relation(x, y)
-    f = FORMATS[computed_in(context.types).name]
-    a, b = _widened(context, (x, y))
+    computed = computed_in(context.types)
+    f = FORMATS[computed.name]
+    a, b = _widened(context, (x, y), computed)
     if f.is_nan(a) or f.is_nan(b):
         return context.relation == "ne"
     return relation(_float(f, a), _float(f, b))
@@ -426,5 +434,6 @@ def _float_meaning(name: str, context: Context, sources: tuple[int, ...]) -> lis
     meaning = FLOATS.get(name)
     if meaning is None:
         return None
-    f = FORMATS[computed_in(context.types).name]
-    return [fit_float(context, meaning(f, *_widened(context, sources)))]
+    computed = _execution_type(name, context)
+    made = meaning(FORMATS[computed.name], *_widened(context, sources, computed))
+    return [fit_float(context, made, computed)]
