@@ -10,3 +10,11 @@ def test_engines_agree_and_nothing_beside_arrays_is_written() -> None:
     done, findings = run(0, 16)
     assert not findings
     assert done == 800
+
+
+def test_what_others_have_stored_cannot_be_read() -> None:
+    """Launch 34 of this kernel aims at the results, though nobody meant it to: who reads them sees
+    what ran before, which is not the same on both engines."""
+    done, findings = run(10001179, 1)
+    assert not findings
+    assert done == 50

@@ -38,6 +38,8 @@ class Memory:
         sizes = np.full(len(places), ARRAY, np.uint64)
         sizes[SHORT] -= np.uint64(2)  # in the middle of an element
         self._extents = starts, starts + sizes
+        # Who read what others have stored there would depend on which of them run first.
+        self.restricted = {self.addresses[-1]: "w"}
         inside = np.zeros(len(self._raw), bool)
         for place, bytes_inside in zip(places, sizes.tolist(), strict=True):
             inside[first + place : first + place + bytes_inside] = True
