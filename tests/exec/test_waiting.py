@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from eumu.errors import Fault
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
+from eumu.exec.interp.fairness import MOST_WRITES, LaneOrder
 from eumu.exec.jit import Jit
 from eumu.exec.jit.driver import module
 from eumu.ir import Space
@@ -182,3 +185,33 @@ def test_a_loop_that_counts_in_memory_does_not_wait(way: str) -> None:
     arrays = [np.zeros(16, np.uint32), np.zeros(16, np.uint32)]
     for host in on_memory(counting(60, way), arrays, slm_bytes=64, fuel=1 << 16):
         assert host.read(1).tolist() == [7] * 16
+
+
+def test_what_a_thread_writes_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lanes leave one loop, in which it is looked at, and store in the next one."""
+    most, writes = 0, LaneOrder.writes
+
+    def counted(self: LaneOrder, *given: Any) -> None:
+        nonlocal most
+        writes(self, *given)
+        most = max(most, *map(len, self._overwritten.values()), 0)
+
+    monkeypatch.setattr(LaneOrder, "writes", counted)
+    turns = MOST_WRITES + 400
+    k = Kernel("entry", "part", "store", "done")
+    k.root("TURN", 64)
+    k.put("TURN", k.number(UD, 0))
+    k.go("jump", "part")
+    for name, following, last in (("part", "store", 130), ("store", "done", turns)):
+        k.at(name)
+        k.put("TURN", k.add(k.get("TURN", UD), k.number(UD, 1)))
+        if name == "store":
+            k.result(0, k.lane(), k.get("TURN", UD))
+        limit = k.mul(k.number(UD, last), k.lane() if name == "part" else k.number(UD, 1))
+        mask = k.b.cmp("ge", k.get("TURN", UD), limit)
+        k.go("diverge", following, name, mask=mask)
+    k.at("done")
+    k.end()
+    host, _ = launch(k, [np.zeros(2, np.uint32)], 1, 2, engine=Interpreter(), fuel=1 << 16)
+    assert host.read(0).tolist() == [turns] * 2
+    assert 0 < most <= MOST_WRITES

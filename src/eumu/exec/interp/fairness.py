@@ -25,6 +25,7 @@ STARVED: Final = 256
 SLICE: Final = 64
 _FIRST_LOOK: Final = 128  # back edges before the state of a thread is compared
 _LOOKS: Final = 4  # back edges that a remembered state is compared with
+MOST_WRITES: Final = 1024  # that are remembered with it
 
 
 class Threads:
@@ -107,10 +108,16 @@ class LaneOrder:
         return bool(self._seen)
 
     def writes(self, threads: Lanes, memory: Bytes, offset: Lanes, size: int) -> None:
-        """Elements at byte offsets, of one thread each, are about to be written."""
-        for thread in self._seen:
+        """Elements at byte offsets, of one thread each, are about to be written.
+
+        A thread that writes too much meanwhile is not looked at any more: it may have left the
+        loop, and nobody would forget what it writes.
+        """
+        for thread in [*self._seen]:
             places = (offset[threads == thread, None] + np.arange(size)).reshape(-1)
-            if len(places):
+            if len(self._overwritten[thread]) == MOST_WRITES:
+                self._forget(thread)
+            elif len(places):
                 self._overwritten[thread].append(_Overwritten(memory, places, memory[places]))
 
     def back_edge(self, threads: NDArray[np.intp]) -> None:
