@@ -64,7 +64,8 @@ def test_hostile_kernels(seed: int) -> None:
 def test_lanes_that_wait_in_memory() -> None:
     """Each lane in turn takes a lock; others wait, and give way again and again."""
     test_waiting.test_a_lock_that_each_lane_takes()
-    test_waiting.test_a_lane_waits_for_a_later_one()
+    for says in (False, True):
+        test_waiting.test_a_lane_waits_for_a_later_one(says)
 
 
 @pytest.mark.usefixtures("_in_memory")
