@@ -13,6 +13,7 @@ from eumu.exec.interp import Interpreter
 from eumu.exec.interp.fairness import MOST_WRITES, LaneOrder
 from eumu.exec.jit import Jit
 from eumu.exec.jit.driver import module
+from eumu.exec.jit.llvm.layout import SLICE
 from eumu.ir import Space
 from eumu.types import UD
 from exec.launching import Kernel, launch, on_memory
@@ -148,10 +149,10 @@ def test_lanes_that_run_together_do_not_wait_for_each_other() -> None:
         on_memory(kernel, [np.zeros(2, np.uint32)], 1, 16, fuel=1 << 11)
 
 
-def counting(turns: int, way: str) -> Kernel:
+def counting(turns: int, way: str, *, fenced: bool = False) -> Kernel:
     """Each lane counts in memory up to a number of its own; all meet at a barrier then.
 
-    Registers are the same in each turn.
+    Registers are the same in each turn.  With a fence in it, a loop may wait for other lanes.
     """
     k = Kernel("entry", "count", "met", "done")
     space = Space.SLM if way == "local" else Space.FLAT
@@ -160,10 +161,15 @@ def counting(turns: int, way: str) -> Kernel:
     k.inst(1)
     own = k.mul(k.lane(), k.number(UD, 4)) if way == "local" else k.address(0, k.lane(), 4)
     one = k.number(UD, 1)
+    if fenced:
+        k.b.fence("global")
     if way == "atomic":
         k.b.atomic("add", space, own, k.mask(), UD, (one,))
-    (count,) = k.b.load(space, own, k.mask(), UD)
-    if way != "atomic":
+    if way == "used":
+        count = k.add(k.b.atomic("add", space, own, k.mask(), UD, (one,)), one)
+    else:
+        (count,) = k.b.load(space, own, k.mask(), UD)
+    if way not in ("atomic", "used"):
         count = k.add(count, one)
         k.b.store(space, own, k.mask(), [count])
     if way == "twice":  # the last store of a turn leaves what the first one of the next overwrites
@@ -180,11 +186,61 @@ def counting(turns: int, way: str) -> Kernel:
     return k
 
 
-@pytest.mark.parametrize("way", ["global", "local", "atomic", "twice"])
+_WAYS = ["global", "local", "atomic", "used", "twice"]
+
+
+@pytest.mark.parametrize("way", _WAYS)
 def test_a_loop_that_counts_in_memory_does_not_wait(way: str) -> None:
     arrays = [np.zeros(16, np.uint32), np.zeros(16, np.uint32)]
     for host in on_memory(counting(60, way), arrays, slm_bytes=64, fuel=1 << 16):
         assert host.read(1).tolist() == [7] * 16
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+@pytest.mark.parametrize("way", _WAYS)
+def test_a_lane_counts_in_memory_for_many_slices(
+    way: str, is_long: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on for longer than compiled code lets a lane run before others of its thread."""
+    if is_long:
+        monkeypatch.setattr(module, "_LONG", 0)
+    arrays = [np.zeros(16, np.uint32), np.zeros(16, np.uint32)]
+    kernel = counting(6 * SLICE, way, fenced=True)
+    host, stats = launch(kernel, arrays, slm_bytes=64, engine=Jit(workers=1), fuel=1 << 22)
+    assert stats.instructions > 90 * SLICE
+    assert host.read(1).tolist() == [7] * 16
+
+
+@pytest.mark.parametrize("turns", [0, 6 * SLICE])
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_a_lane_that_changes_memory_back_waits(lanes: int, turns: int) -> None:
+    """The first lanes count; then they take a lock, look whether a later lane has said something,
+    and one of them lets go."""
+    k = Kernel("entry", "count", "try", "say", "done")
+    k.go("diverge", "count", "say", mask=k.b.cmp("lt", k.lane(), k.number(UD, lanes)))
+    k.at("count")
+    k.inst(1)
+    old = k.b.atomic("add", Space.FLAT, k.address(1, k.lane(), 4), k.mask(), UD, (k.number(UD, 1),))
+    k.go("diverge", "try", "count", mask=k.b.cmp("ge", old, k.number(UD, turns)))
+    k.at("try")
+    k.inst(2)
+    lock = k.address(0, k.number(UD, 0), 4)
+    k.b.atomic("xchg", Space.FLAT, lock, k.mask(), UD, (k.number(UD, 1),))
+    (seen,) = k.b.load(Space.FLAT, k.address(0, k.number(UD, 1), 4), k.mask(), UD)
+    k.b.fence("global")
+    first = k.b.cmp("eq", k.lane(), k.number(UD, 0))
+    k.b.store(Space.FLAT, lock, first, [k.number(UD, 0)])
+    k.go("diverge", "say", "try", mask=k.b.cmp("ne", seen, k.number(UD, 0)))
+    k.at("say")
+    k.result(0, k.number(UD, 1), k.number(UD, 5))
+    k.go("jump", "done")
+    k.at("done")
+    k.end()
+    arrays = [np.zeros(2, np.uint32), np.zeros(16, np.uint32)]
+    for engine in (Jit(workers=1), *([] if turns else [Interpreter()])):
+        host, _ = launch(k, arrays, engine=engine, fuel=1 << 22)
+        assert host.read(0).tolist() == [0, 5]
+        assert host.read(1).tolist() == [turns + 1] * lanes + [0] * (16 - lanes)
 
 
 def test_what_a_thread_writes_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

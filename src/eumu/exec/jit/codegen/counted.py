@@ -15,7 +15,7 @@ from typing import Final
 
 from eumu.exec.jit.analysis import turns as found_turns
 from eumu.exec.jit.analysis.turns import Loop
-from eumu.exec.jit.codegen import fetching, updates
+from eumu.exec.jit.codegen import fetching, observed, updates
 from eumu.exec.jit.codegen.checks import check, conjunction, reach
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.merged import LEAST, local_accesses, two_versions
@@ -58,7 +58,8 @@ def declare(k: KernelLowering) -> None:
         if likely is None or not likely.roots():
             continue
         is_short = len(block.ops) <= _MOST_OPERATIONS and len(local_accesses(block)) < LEAST
-        if is_short and not is_ahead and not updates.deferred(k, header):
+        apart = observed.deferred(k, header) or updates.deferred(k, header)
+        if is_short and not is_ahead and not apart:
             k.counted[header] = _Counted(loop, k.e.alloca("i64", "0"), k.e.alloca("i64", "0"))
 
 

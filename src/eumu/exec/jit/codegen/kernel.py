@@ -77,6 +77,7 @@ class KernelLowering:
     assured: dict[Place, AffineForm] = field(default_factory=dict)  # what was checked before
     prepared: dict[Place, str] = field(default_factory=dict)  # numbers of all lanes, made before
     looped: frozenset[int] = frozenset()  # blocks that may run more than once
+    observed: frozenset[int] = frozenset()  # blocks of loops that may wait for other lanes
     sums: Any = None  # of registers where blocks begin, and of which visits, when first wanted
     merges: Callable[[KernelLowering, int], bool] | None = None  # lowers a block so, if it may
     shared_sites: dict[tuple[Place, str], int] | None = None  # of a block that is lowered twice

@@ -19,6 +19,7 @@ from eumu.exec.jit.codegen import (
     indirect,
     memory,
     messages,
+    observed,
     products,
     report,
     shadow_memory,
@@ -94,6 +95,7 @@ def build(
     e = _emitter(target, marks)
     k = _kernel(function, facts, special, target, e)
     k.free = free_writes(function, flow)
+    k.observed = observed.observed(function, flow)
     headers = waiting_headers(function, flow)
     in_rounds = can_run_in_rounds(function, flow, headers)
     resume = Resume(k, headers, in_rounds, in_rounds and bool(has_halves(function, flow)))
@@ -106,6 +108,8 @@ def build(
     place = e.lines.index("start:") + 1
     first = 8 * (Record.FRAMES + len(flow.waiting)) + frames_size(function, flow)
     e.lines[place:place] = resume.emit(k.registers.memory_end, first, ends.rotate)
+    if k.observed or resume.watch:
+        e.entry += resume.watch or observed.NEVER
     quick = None if resume.places else _speculative(k, special, target)
     made = (side_by_side(k, resume, plan, special, target) for plan in plans if not quick)
     together = next((version for version in made if version), None)

@@ -18,6 +18,7 @@ from typing import Final
 from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.analysis.liveness import live_in
 from eumu.exec.jit.codegen.kernel import KernelLowering
+from eumu.exec.jit.codegen.observed import OBSERVES, WATCH
 from eumu.exec.jit.codegen.registers import Event
 from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import STOPPED_SHIFT, Record, ThreadOutcome
@@ -29,6 +30,8 @@ from eumu.records import dataclass
 # than the code itself, and LLVM's time grows with it.
 _MOST_VALUES: Final = 600_000
 _WAITS = ("atomic", "fence", "send")
+_PAUSE: Final = 15  # slices: observed ones take ten times as long
+_WORDS: Final = 3  # behind the copy of a state: its point, and what is `observed`
 _BLEND = re.compile(r"^  store (<.*>) (%\S+), ptr (%a\d+)$")
 _ALLOCA = re.compile(r"^  (%a\d+) = alloca ")
 
@@ -38,23 +41,34 @@ Rotate = Callable[[int, frozenset[int]], None]
 
 @cache
 def _repeats() -> str:
-    """Whether state is what it was when the thread gave way last, and at that point.
+    """Whether state is what it was when the thread gave way last, and at that point, and so is
+    memory.
 
-    A copy of it is kept behind it, and the point behind that.
+    A copy of it is kept behind it, and the point behind that; then what is `observed`.  If state is
+    the same, the next slice is observed; if memory changed in that, not the `_PAUSE` slices after.
     """
     f = FunctionBuilder(
         "internal i1 @repeats(ptr %ctx, ptr %state, i64 %size, i64 %point) noinline cold"
     )
     size, point = f.number("%size"), f.number("%point")
     copy = f.elements(8, "%state", size)
-    seen, changed = f.word(f.elements(8, copy, size), 0), f.variable()
+    words = f.elements(8, copy, size)
+    seen, watches, written = (f.word(words, n) for n in range(_WORDS))
+    changed = f.variable()
     changed.set(f.one_if(f.differ(seen.get(), point)))
     seen.set(point)
     with f.times(size >> 3) as k:
         now, old = f.word("%state", k).get(), f.word(copy, k)
         changed.set(changed.get() | f.one_if(f.differ(now, old.get())))
         old.set(now)
-    f.do(f"ret {f.equal(changed.get(), 0).typed}")
+    is_same, is_whole = (f.equal(x.get(), 0) for x in (changed, written))
+    now = watches.get()
+    repeats = is_same & is_whole & f.equal(now, OBSERVES)
+    moves = f.equal(now, OBSERVES) & ~is_whole
+    later = f.where(moves, f.number(str(-_PAUSE)), f.where(repeats, now, now + 1))
+    watches.set(f.where(is_same, later, 0))
+    written.set(0)
+    f.do(f"ret {repeats.typed}")
     return f.text()
 
 
@@ -89,6 +103,7 @@ class Resume:
     places: dict[str, int] = field(default_factory=dict)  # variable -> byte offset in the record
     size: int = 0  # of the record, in bytes
     rotations: list[tuple[int, frozenset[int]]] = field(default_factory=list)  # points after those
+    watch: list[str] = field(default_factory=list)  # where it is said whether to observe
 
     def save(
         self,
@@ -130,9 +145,11 @@ class Resume:
         state = first, self.size - first
         at_start = self._move()
         if self.rotations:
-            self.size = 64 * -(-(self.size + state[1] + 8) // 64)
-            at_start.append(f"  %seen = getelementptr i8, ptr %rec, i64 {sum(state) + state[1]}")
-            at_start.append("  store i64 0, ptr %seen")
+            self.size = 64 * -(-(self.size + state[1] + 8 * _WORDS) // 64)
+            seen = sum(state) + state[1]
+            self.watch = [f"  {WATCH} = getelementptr i8, ptr %rec, i64 {seen + 8}"]
+            at_start.append(f"  %seen = getelementptr i8, ptr %rec, i64 {seen}")
+            at_start += [f"  store i64 0, ptr {place}" for place in ("%seen", WATCH)]
         e, word = self.k.e, f"i{self.k.width}"
         for save in self.saves:
             e.label(save.label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from eumu.errors import InternalError
-from eumu.exec.jit.codegen import ahead, counted, merged, updates
+from eumu.exec.jit.codegen import ahead, counted, merged, observed, updates
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.driver.blocks import Ends
@@ -52,7 +52,8 @@ def blocks(k: KernelLowering, ends: Ends) -> None:
         instructions = {op.inst for op in block.ops} | {block.end.inst}
         cost = len(instructions - {-1}) or 1
         k.cost = cost
-        k.lower_block(index, {**updates.deferred(k, index), **ahead.deferred(k, index)})
+        apart = observed.deferred(k, index)
+        k.lower_block(index, apart or {**updates.deferred(k, index), **ahead.deferred(k, index)})
         ends.end(index, block.end, cost)
 
 
