@@ -64,11 +64,15 @@ def lower(
     from it scratch space is (4) and how large (4); without it such addresses are in scratch space.
     `line_of` says which line of the source the code at an offset comes from.
 
+    Lanes keep their order, as on hardware: the finalizer gives registers of lanes that are in a
+    loop to code behind it.
+
     Raises `BuildError` for branches to where no instruction is and operands outside their register
     file, and `Unsupported` with the place of what is not modelled.
     """
     lowering = _Lowering(program, simd_width, relocations, functions or {})
     lowering.function.thread_space = thread_space
+    lowering.function.together = True
     lowering.line_of = line_of
     if general_state is not None:
         lowering.add_general_state(payload, general_state)

@@ -13,11 +13,17 @@ from eumu.exec.host import Host
 from eumu.exec.state import instruction_span, instruction_text
 from eumu.ir import Function
 
-LOOPS: Final = (  # a note to a thread that ran for too long
+_LOOPS: Final = (
     "the last backward branch is shown; a loop may never end, or the limit is too small"
     " (fuel= of the launch, --fuel, or EUMU_FUEL)"
 )
+_TOGETHER: Final = "lanes of a thread that wait for each other wait for ever, as on hardware"
 UNBOUND: Final = "to which no surface is bound"
+
+
+def loops(function: Function) -> list[str]:
+    """The notes to a thread that ran for too long."""
+    return [_LOOPS, *([_TOGETHER] if function.together else [])]
 
 
 def threads(numbers: Iterable[int]) -> str:

@@ -101,7 +101,6 @@ def native_translator(
             line_of=partial(sources.at, kernel.name),
         )
         function.sources, function.lockstep = sources.place, lockstep is not False
-        function.together = lockstep is True
         return function
 
     return translate

@@ -179,7 +179,7 @@ class Machine:
             thread,
             [int(lane) for lane in lanes],
             None,
-            [words.LOOPS] if loop >= 0 else [],
+            words.loops(self.grid.function) if loop >= 0 else [],
             code="endless-loop",
             related=self.flow.barriers.waiting(thread),
         )

@@ -76,11 +76,9 @@ class Report:
         if self.kind is FaultKind.FUEL:
             fuel = self.grid.fuel
             reason = f"instruction budget: the thread ran more than fuel={fuel} instructions"
-            related = self._waiting_threads()
+            notes, related = words.loops(self.function), self._waiting_threads()
             code = "endless-loop"
-            return self._at(
-                reason, site.inst, lanes, None, [words.LOOPS], code=code, related=related
-            )
+            return self._at(reason, site.inst, lanes, None, notes, code=code, related=related)
         if self.kind is FaultKind.DIVERGENT:
             return self._lanes_elsewhere(site, lanes)
         if self.kind is FaultKind.INDIRECT:
