@@ -124,12 +124,13 @@ def _module() -> bytes:
 
 
 def _spirv(random: Random) -> Callable[[], object]:
-    from eumu.zebin import has_subgroup_barrier, promised_alignments
+    from eumu.zebin import has_subgroup_barrier, promised_alignments, sees_subgroups
 
     data = damaged(random, _module())
 
     def read() -> None:
         has_subgroup_barrier(data)
+        sees_subgroups(data)
         assert all(size > 0 for size in promised_alignments(data).values())
 
     return read

@@ -11,7 +11,7 @@ import pytest
 
 import eumu
 from eumu.errors import Severity
-from eumu.zebin import has_subgroup_barrier
+from eumu.zebin import has_subgroup_barrier, sees_subgroups
 
 SOURCE = Path(__file__).parent / "races.cl"
 ENGINES = ("interp", "jit")
@@ -252,7 +252,7 @@ def test_the_last_group_reads_what_fences_have_published(device: str, ocloc: str
 def test_spirv_that_says_nothing() -> None:
     """Lanes are taken to run together unless the module says otherwise."""
     for module in (b"", b"\0" * 64, b"\x03\x02\x23\x07" + b"\0" * 16 + b"\xff" * 4):
-        assert has_subgroup_barrier(module) is None
+        assert has_subgroup_barrier(module) is None and not sees_subgroups(module)
     nothing = struct.pack("<6I", 0x07230203, 0x10000, 0, 8, 0, 1 << 16)
     assert has_subgroup_barrier(nothing) is False
 

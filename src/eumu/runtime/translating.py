@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from eumu import zebin
 from eumu.errors import BuildError, Place, Unsupported
 from eumu.ir import Function
+from eumu.ir.operations.ends import Barrier
 from eumu.platforms import Platform
 from eumu.program import Kernel as Code
 from eumu.runtime.image import undefined
@@ -42,6 +43,14 @@ def in_lockstep(linked: Linkage) -> bool | None:
     return True if True in found else None if None in found else False
 
 
+def keep_order(linked: Linkage, function: Function) -> bool:
+    """Whether lanes of a thread must not run ahead of others that wait for another thread: not to
+    a barrier, nor to where the lanes of a sub-group give each other something."""
+    if any(isinstance(block.end, Barrier) for block in function.blocks):
+        return True
+    return any(zebin.sees_subgroups(file.spirv) for file in linked.files)
+
+
 def translator(
     linked: Linkage,
     kernel: zebin.Kernel,
@@ -64,7 +73,7 @@ def translator(
         code = linked.titled(0, _parsed(files[0], kernel, is_function=False), title)
         function = lowered(code, target, functions)
         function.sources, function.lockstep = sources.place, lockstep is not False
-        function.together = lockstep is True
+        function.together = lockstep is True or keep_order(linked, function)
         function.promised = promised
         return function
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         smaller_groups,
     )
     from eumu.zebin.reader import read
-    from eumu.zebin.spirv import has_subgroup_barrier, promised_alignments
+    from eumu.zebin.spirv import has_subgroup_barrier, promised_alignments, sees_subgroups
 
 __all__ = [
     "Built",
@@ -47,6 +47,7 @@ __all__ = [
     "promised_alignments",
     "read",
     "read_lines",
+    "sees_subgroups",
     "smaller_groups",
 ]
 
@@ -61,7 +62,7 @@ _HOMES: Final = {
     **dict.fromkeys(("Symbol", "SymbolKind", "Target", "Zebin"), "program"),
     **dict.fromkeys(("mentions", "smaller_groups"), "program"),
     "read": "reader",
-    **dict.fromkeys(("has_subgroup_barrier", "promised_alignments"), "spirv"),
+    **dict.fromkeys(("has_subgroup_barrier", "promised_alignments", "sees_subgroups"), "spirv"),
 }
 
 

@@ -11,6 +11,7 @@ _MAGIC: Final = 0x0723_0203
 _HEADER: Final = 5  # words
 _LINE, _EXT_INST, _POINTER, _CONSTANT, _LOAD, _STORE, _NO_LINE = 8, 12, 32, 43, 61, 62, 317
 _COPIES: Final = frozenset({63, 64})  # OpCopyMemory, OpCopyMemorySized
+_CAPABILITY: Final = 17
 _BARRIER: Final = 224  # OpControlBarrier
 _SUBGROUP: Final = 3  # a scope
 _INPUT: Final = 1  # a storage class
@@ -21,6 +22,7 @@ _POINTERS: Final = frozenset({55, 57, 59, 61, 65, 66, 67, 70, 120, 121, 122, 123
 # Words that an instruction has at least, of those that are looked at.
 _WORDS: Final = {
     _LINE: 4,
+    _CAPABILITY: 2,
     _EXT_INST: 5,
     _POINTER: 4,
     _CONSTANT: 4,
@@ -30,6 +32,12 @@ _WORDS: Final = {
 }
 _WORDS_OF_POINTERS: Final = dict.fromkeys(_POINTERS, 3)
 _NAMES: Final = (b"sub_group_barrier", b"simd_barrier")
+# Capabilities of modules that see their sub-groups: Groups, SubgroupDispatch, GroupNonUniform and
+# its kinds, and Intel's: shuffles, blocks of memory and images, prefetches, matrices.
+_OF_SUBGROUPS: Final = frozenset(
+    {18, 58, *range(61, 69), *range(5568, 5571), 5579, 6220, 6228, 6236}
+)
+_SUBGROUP_NAMES: Final = (b"sub_group_", b"simd_")  # in names of functions without an instruction
 
 Words = tuple[int, ...]
 
@@ -71,6 +79,17 @@ def has_subgroup_barrier(module: bytes) -> bool | None:
         elif opcode < 0:
             return None
     return found
+
+
+def sees_subgroups(module: bytes) -> bool:
+    """Whether a module asks for anything that is done by or told of sub-groups."""
+    words = _words(module)
+    if len(words) <= _HEADER or words[0] != _MAGIC:
+        return False
+    if any(name in module for name in _SUBGROUP_NAMES):
+        return True
+    found = (inst[1] for opcode, inst in _instructions(words) if opcode == _CAPABILITY)
+    return not _OF_SUBGROUPS.isdisjoint(found)
 
 
 def promised_alignments(module: bytes) -> dict[int, int]:
