@@ -12,7 +12,8 @@ from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.interp.fairness import MOST_WRITES, LaneOrder
 from eumu.exec.jit import Jit
-from eumu.exec.jit.driver import module
+from eumu.exec.jit.analysis.flow import analyse
+from eumu.exec.jit.driver import module, suspend
 from eumu.exec.jit.llvm.layout import SLICE
 from eumu.ir import Space
 from eumu.types import UD
@@ -100,6 +101,47 @@ def test_a_lane_waits_for_a_later_one(says: bool) -> None:
     for host in on_memory(k, [start, np.zeros(16, np.uint32)], 1, 16, fuel=1 << 24):
         assert host.read(0).tolist() == [5] * 17
         assert host.read(1).tolist() == [4 * says] * 16
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("space", [Space.FLAT, Space.SLM])
+def test_a_loop_that_only_loads_waits_for_another_thread(space: Space, together: bool) -> None:
+    """All lanes of the first thread, or one, until the second one has stored."""
+    k = Kernel("entry", "wait", "say", "done")
+    k.function.together = together
+    waits = k.b.cmp("lt", k.local_id(), k.number(UD, 1 if together else 16))
+    k.go("diverge", "wait", "say", mask=waits)
+    k.at("wait")
+    place = k.number(UD, 0) if space is Space.SLM else k.address(0, k.number(UD, 0), 4)
+    (seen,) = k.b.load(space, place, k.mask(), UD)
+    k.go("diverge", "say", "wait", mask=k.b.cmp("ne", seen, k.number(UD, 0)))
+    k.at("say")
+    place = k.number(UD, 0) if space is Space.SLM else k.address(0, k.number(UD, 0), 4)
+    says = k.b.cmp("eq", k.local_id(), k.number(UD, 16))
+    k.b.store(space, place, says, [k.number(UD, 1)])
+    k.result(1, k.local_id(), k.number(UD, 7))
+    k.go("jump", "done")
+    k.at("done")
+    k.end()
+    arrays = [np.zeros(1, np.uint32), np.zeros(32, np.uint32)]
+    for host in on_memory(k, arrays, 1, 32, slm_bytes=4, fuel=1 << 20):
+        assert host.read(1).tolist() == [7] * 32
+
+
+def test_a_loop_that_counts_does_not_wait() -> None:
+    """There a thread need not give way, which other code pays for."""
+    k = Kernel("entry", "count", "done")
+    k.root("TURN", 64)
+    k.put("TURN", k.number(UD, 0))
+    k.go("jump", "count")
+    k.at("count")
+    k.put("TURN", k.add(k.get("TURN", UD), k.input(0, k.lane(), UD)))
+    mask = k.b.cmp("ge", k.get("TURN", UD), k.number(UD, 9))
+    k.go("diverge", "done", "count", mask=mask)
+    k.at("done")
+    k.end()
+    flow = analyse(k.function, lambda block, mask: False)
+    assert not suspend.waiting_headers(k.function, flow)
 
 
 def meeting(turns: int, *, together: bool) -> Kernel:

@@ -66,3 +66,29 @@ def test_a_lane_that_waits_for_another_thread(device: str, engine: str, ocloc: s
     kernel.launch(dev, 64, 64, [out])
     (value,) = set(out.numpy().tolist())
     assert value - 1000 in (8, 16, 32)
+
+
+VOLATILE = """
+kernel void meet(global volatile int *flag, global int *out) {
+  local volatile int here;
+  int me = get_local_id(0);
+  if (me == 0) here = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (me == 0) while (flag[0] == 0);
+  if (me == 63) while (here == 0) flag[0] = 1;
+  if (me == 0) here = 5;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[me] = here;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["visa", "native"])
+@pytest.mark.parametrize("options", ["", "-cl-opt-disable"])
+@pytest.mark.parametrize("engine", ["interp", "jit"])
+def test_threads_that_wait_by_loads(engine: str, options: str, level: str, ocloc: str) -> None:
+    dev = eumu.Device("skl", engine=engine)
+    kernel = eumu.build(VOLATILE, dev, options)["meet"]
+    flag, out = (dev.array(np.zeros(64, np.int32)) for _ in range(2))
+    kernel.launch(dev, 64, 64, [flag, out], level=level, fuel=1 << 22)
+    assert out.numpy().tolist() == [5] * 64

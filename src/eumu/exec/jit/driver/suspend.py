@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from functools import cache
 from typing import Final
@@ -24,12 +24,15 @@ from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import STOPPED_SHIFT, Record, ThreadOutcome
 from eumu.ir import Block, Function, Terminator
 from eumu.ir.operations.ends import Barrier
+from eumu.ir.operations.memory import Load, LoadBlock
+from eumu.ir.operations.state import Indirect, OnRoot, Write, WriteFlag
 from eumu.records import dataclass
 
 # Variables times blocks: beyond, all stay in memory.  What merges where blocks meet would be more
 # than the code itself, and LLVM's time grows with it.
 _MOST_VALUES: Final = 600_000
 _WAITS = ("atomic", "fence", "send")
+_MOST_SPINNING: Final = 16  # blocks of a loop that does nothing but wait
 _PAUSE: Final = 15  # slices: observed ones take ten times as long
 _WORDS: Final = 3  # behind the copy of a state: its point, and what is `observed`
 _BLEND = re.compile(r"^  store (<.*>) (%\S+), ptr (%a\d+)$")
@@ -367,8 +370,36 @@ def _waits_for_lanes(block: Block) -> bool:
 
 
 def waiting_headers(function: Function, flow: Flow) -> frozenset[int]:
-    """Headers of loops with atomics or fences in them, which may wait for another thread."""
-    return _headers(function, flow, lambda block: any(op.name in _WAITS for op in block.ops))
+    """Headers of loops that may wait for another thread: those with atomics or fences in them, and
+    those that only memory can end."""
+    has_such = _headers(function, flow, lambda block: any(op.name in _WAITS for op in block.ops))
+    return has_such | {low for low, high in _jumps_back(flow) if _spins(function, low, high)}
+
+
+def _jumps_back(flow: Flow) -> Iterator[tuple[int, int]]:
+    """The target and the source of each."""
+    for i in flow.parked:
+        yield from ((target, i) for target in flow.edges.get(i, ()) if target <= i)
+
+
+def _spins(function: Function, low: int, high: int) -> bool:
+    """Whether a short loop loads something and is the same in each turn but for that: no register
+    that it changes is one that it has read before."""
+    blocks = function.blocks[low : high + 1]
+    if len(blocks) > _MOST_SPINNING or any(_meets(block.end) for block in blocks):
+        return False
+    ops = [op for block in blocks for op in block.ops]
+    if not any(isinstance(op, Load | LoadBlock) for op in ops):
+        return False
+    read, written = set[str](), set[str]()
+    for op in ops:
+        if isinstance(op, Indirect):
+            return False
+        if isinstance(op, Write | WriteFlag):
+            written.add(op.root.name)
+        elif isinstance(op, OnRoot) and op.root.name not in written:
+            read.add(op.root.name)
+    return read.isdisjoint(written)
 
 
 def _headers(function: Function, flow: Flow, waits: Callable[[Block], bool]) -> frozenset[int]:
@@ -383,9 +414,4 @@ def _headers(function: Function, flow: Flow, waits: Callable[[Block], bool]) -> 
         place = bisect_left(waiting, low)
         return place < len(waiting) and waiting[place] <= high
 
-    return frozenset(
-        target
-        for i in flow.parked
-        for target in flow.edges.get(i, ())
-        if target <= i and is_in(target, i)
-    )
+    return frozenset(low for low, high in _jumps_back(flow) if is_in(low, high))
