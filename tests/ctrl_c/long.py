@@ -66,6 +66,12 @@ KERNELS: dict[str, tuple[str, int]] = {
         + _AGAIN,
         4096,
     ),
+    "groups that wait": (
+        _ADDRESSES + "again:\n    lsc_load.ugm (M1, 16)  Y:d32  flat[A]:a64\n"
+        "    cmp.ne (M1, 16) P1 Y(0,0)<1;1,0> 0x12345:ud\n"
+        "    (P1) goto (M1, 16) again\n    ret (M1, 1)\n",
+        4096,
+    ),
     "loop with a barrier": ("again:\n    barrier\n" + _AGAIN, 4096),
     "calls without a loop": (_tree(), 64),
     "jumps that cross": (_crossing(40), 64),

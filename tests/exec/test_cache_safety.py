@@ -14,7 +14,7 @@ from eumu.exec.jit.host import cache
 from eumu.exec.jit.interface import Module
 from interruptions import at_every_line
 
-MODULE = Module("", (), (), 8, False, (), 0, False)
+MODULE = Module("", (), (), 8, False, (), 0, False, True)
 
 
 @pytest.fixture

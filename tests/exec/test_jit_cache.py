@@ -123,7 +123,7 @@ def test_the_limit_holds_and_the_folder_is_seldom_looked_at(
     prune = cache._prune
     monkeypatch.setattr(cache, "_prune", lambda *given: looks.append(given) or prune(*given))
     monkeypatch.setenv("EUMU_CACHE_MB", "1")
-    module = Module("", (), (), 0, False, (), 0, False)
+    module = Module("", (), (), 0, False, (), 0, False, True)
     for k in range(400):
         cache.write(place / f"{k}.kernel", module, (bytes(5000),))  # two blocks
         os.utime(place / f"{k}.kernel", (k, k))
@@ -163,7 +163,7 @@ def test_threads_may_keep_texts_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     from eumu.exec.jit.driver import module
     from eumu.exec.jit.host.specials import specialise
 
-    made = Module("", (), (), 0, False, (), 0, False)
+    made = Module("", (), (), 0, False, (), 0, False, True)
     monkeypatch.setattr(module, "build", lambda *_: made)
     function, special, failed = grid().function, specialise(grid()), []
 

@@ -89,3 +89,4 @@ class Module:
     waiting: tuple[int, ...]  # blocks where lanes may wait; their masks, when a barrier
     waiting_offset: int  # diverges, are left in the record from this byte on
     is_tiled: bool  # whether the order of threads is free, see `driver.tiling`
+    waits: bool  # whether a group may wait for another one

@@ -171,7 +171,9 @@ class Ends:
         if target <= block and target in self.resume.headers:
             may_wait = target in k.flow.rotating or target in k.flow.stuck
             others = parked - {target} if may_wait else frozenset()
-            self.resume.save(target, ThreadOutcome.YIELD, others)
+            waits = target in self.resume.spinning
+            outcome = ThreadOutcome.WAIT if waits else ThreadOutcome.YIELD
+            self.resume.save(target, outcome, others)
         else:
             e.do(f"store i64 {more}, ptr %limit")
             e.do(f"store i64 {e.op(f'sub i64 {more}, {count}')}, ptr %left")

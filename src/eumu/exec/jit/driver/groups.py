@@ -18,7 +18,7 @@ from eumu.exec.jit.driver.barrier_scheduler import schedule
 from eumu.exec.jit.driver.several import Several
 from eumu.exec.jit.driver.threads import parameters, place_of, tell_fault
 from eumu.exec.jit.driver.tiling import tile
-from eumu.exec.jit.llvm.attention import looked
+from eumu.exec.jit.llvm.attention import looked, paused
 from eumu.exec.jit.llvm.functions import RARELY, FunctionBuilder, Variable
 from eumu.exec.jit.llvm.layout import (
     NAMED_RECORD,
@@ -47,6 +47,7 @@ class GroupDriver:
     """What the functions of a kernel's driver depend on; they are made by `text`."""
 
     resumable: bool  # threads stop and go on
+    waits: bool  # they may wait for another group
     # Sites of barriers by resume points, if threads stop only where they signal and wait at once.
     rounds: Sequence[int] | None
     halves: bool  # they signal first and wait then: threads may meet at different barriers
@@ -249,11 +250,12 @@ def _turns(d: GroupDriver) -> str:
     """Run threads that can run in turn until all have ended."""
     f = _group(d)
     threads, turn, running = f.number("%threads"), f.variable(), f.variable()
-    again = f.variable(1)
+    again, moved, since = f.variable(1), f.variable(), f.variable()
     with f.repeat(lambda: f.differ(again.get(), 0)):
         turn.add(1)
         _attend(f, f.equal(turn.get() & (_LOOKS - 1), 0) | f.differ(running.get(), 0))
         running.set(0)
+        moved.set(0)
         with f.times(threads) as t:
             record = place_of(f, "record", t)
             state = f.word(record, Record.STATE)
@@ -265,7 +267,14 @@ def _turns(d: GroupDriver) -> str:
                     _ended(f, record)
                 with f.when(f.equal(outcome, ThreadOutcome.BARRIER)):
                     state.set(ThreadState.BLOCKED)
-                running.add(f.one_if(f.equal(outcome, ThreadOutcome.YIELD)))
+                waits = f.one_if(f.equal(outcome, ThreadOutcome.WAIT))
+                running.add(waits | f.one_if(f.equal(outcome, ThreadOutcome.YIELD)))
+                moved.set(moved.get() | (1 - waits))
+        if d.waits:
+            stays = f.equal(moved.get(), 0)
+            with f.when(stays):
+                since.set(paused(f, since.get(), threads))
+            since.set(f.where(stays, since.get(), 0))
         verdict = f.op(f"call i32 @schedule(ptr %ctx, i64 %threads, {running.get().typed})")
         with f.when(f.flag(f"icmp eq i32 {verdict}, 2")):
             f.give("i32 1")

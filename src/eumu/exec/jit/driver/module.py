@@ -42,6 +42,7 @@ from eumu.exec.jit.driver.suspend import (
     can_run_in_rounds,
     has_halves,
     rotating_headers,
+    spinning_headers,
     waiting_headers,
 )
 from eumu.exec.jit.driver.threads import PLACES, parameters
@@ -98,7 +99,8 @@ def build(
     k.observed = observed.observed(function, flow)
     headers = waiting_headers(function, flow)
     in_rounds = can_run_in_rounds(function, flow, headers)
-    resume = Resume(k, headers, in_rounds, in_rounds and bool(has_halves(function, flow)))
+    halves, spinning = bool(has_halves(function, flow)), spinning_headers(function, flow)
+    resume = Resume(k, headers, in_rounds, in_rounds and halves, spinning)
     plans = _plans(function, flow, special, resume) if not headers and not resume.halves else []
     if not (special.full_threads and speculative.can_be(function, flow)):
         k.streams = (resume.in_rounds or not headers) and streaming.may_stream(function)
@@ -318,6 +320,7 @@ def _assemble(
         tuple(sorted(k.flow.waiting)),
         ends.waiting,
         driver.is_tiled,
+        driver.waits,
     )
 
 
@@ -336,6 +339,7 @@ def _driver(
     """What runs the threads of groups, but for what all versions share."""
     return GroupDriver(
         resumable=bool(resume.saves),
+        waits=bool(resume.spinning),
         rounds=resume.sites if resume.in_rounds else None,
         halves=resume.halves,
         has_scratch=k.scratch_bytes > 0,

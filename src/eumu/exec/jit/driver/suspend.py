@@ -24,7 +24,7 @@ from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import STOPPED_SHIFT, Record, ThreadOutcome
 from eumu.ir import Block, Function, Terminator
 from eumu.ir.operations.ends import Barrier
-from eumu.ir.operations.memory import Load, LoadBlock
+from eumu.ir.operations.memory import Atomic, Load, LoadBlock
 from eumu.ir.operations.state import Indirect, OnRoot, Write, WriteFlag
 from eumu.records import dataclass
 
@@ -99,6 +99,7 @@ class Resume:
     headers: frozenset[int]
     in_rounds: bool = False
     halves: bool = False
+    spinning: frozenset[int] = frozenset()  # those of loops that only memory ends
     cuts: tuple[int, ...] = ()  # blocks where a thread goes on that ran abreast with others
     parks: str = ""  # the variable with all masks of lanes that wait, if there is one
     saves: list[Save] = field(default_factory=list)
@@ -373,7 +374,12 @@ def waiting_headers(function: Function, flow: Flow) -> frozenset[int]:
     """Headers of loops that may wait for another thread: those with atomics or fences in them, and
     those that only memory can end."""
     has_such = _headers(function, flow, lambda block: any(op.name in _WAITS for op in block.ops))
-    return has_such | {low for low, high in _jumps_back(flow) if _spins(function, low, high)}
+    return has_such | spinning_headers(function, flow)
+
+
+def spinning_headers(function: Function, flow: Flow) -> frozenset[int]:
+    """Headers of loops that only memory can end."""
+    return frozenset(low for low, high in _jumps_back(flow) if _spins(function, low, high))
 
 
 def _jumps_back(flow: Flow) -> Iterator[tuple[int, int]]:
@@ -383,13 +389,13 @@ def _jumps_back(flow: Flow) -> Iterator[tuple[int, int]]:
 
 
 def _spins(function: Function, low: int, high: int) -> bool:
-    """Whether a short loop loads something and is the same in each turn but for that: no register
+    """Whether a short loop reads memory and is the same in each turn but for that: no register
     that it changes is one that it has read before."""
     blocks = function.blocks[low : high + 1]
     if len(blocks) > _MOST_SPINNING or any(_meets(block.end) for block in blocks):
         return False
     ops = [op for block in blocks for op in block.ops]
-    if not any(isinstance(op, Load | LoadBlock) for op in ops):
+    if not any(isinstance(op, Atomic | Load | LoadBlock) for op in ops):
         return False
     read, written = set[str](), set[str]()
     for op in ops:

@@ -174,9 +174,9 @@ def read(path: Path) -> tuple[Module, tuple[bytes, ...]] | None:
     size, offset = facts["record_size"], facts["waiting_offset"]
     ends = list(accumulate(facts["objects"]))
     objects = tuple(code[start:end] for start, end in zip([0, *ends], ends, strict=False))
-    return Module(
-        "", (), sites, size, facts["resumable"], waiting, offset, facts["is_tiled"]
-    ), objects
+    flags = facts["is_tiled"], facts["waits"]
+    module = Module("", (), sites, size, facts["resumable"], waiting, offset, *flags)
+    return module, objects
 
 
 def _read(path: Path) -> bytes | None:
@@ -205,6 +205,7 @@ def write(path: Path, module: Module, objects: Sequence[bytes]) -> None:
         "waiting": module.waiting,
         "waiting_offset": module.waiting_offset,
         "is_tiled": module.is_tiled,
+        "waits": module.waits,
     }
     _write(path, json.dumps(facts).encode() + b"\n" + b"".join(objects))
 

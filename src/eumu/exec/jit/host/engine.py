@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +29,7 @@ from eumu.exec.jit.host.autotuner import Autotuner, orders
 from eumu.exec.jit.host.known import KnownGrid, Ready
 from eumu.exec.jit.host.launch import Compiled, Launch, Worker
 from eumu.exec.jit.host.outcome import ENGINE, findings_of, raise_fault, stats_of
+from eumu.exec.jit.host.reinforcements import MOST
 from eumu.exec.jit.host.shadow import Shadow, Tables, follows
 from eumu.exec.jit.host.specials import members_of, specialise
 from eumu.exec.jit.host.target import Processor, host
@@ -158,6 +160,8 @@ class Jit:
             trial = ready.tuner.trial(grid.groups, ready.wanted(grid.groups))
         if ready.compiled.reports or ready.compiled.messages or trial.is_searching:
             return None
+        if ready.compiled.module.waits and grid.groups > 1:
+            return None  # it may take more workers
         if ready.seconds > _SHORT * ready.launches and self._may_improve(ready, grid):
             return None  # what runs that way is not timed
         is_worth_more = trial.least > _TINY and self._may_improve(ready, grid)
@@ -188,7 +192,10 @@ class Jit:
         for worker in workers if self.paranoid else ():
             launch.assert_regions(worker)
         started = perf_counter()
-        done = launch.run(workers, first, last, stop)
+        more = None
+        if ready.compiled.module.waits and shadow is None:
+            more = partial(self._more, ready, admitted, launch, workers)
+        done = launch.run(workers, first, last, stop, more)
         with self._lock:
             seconds = perf_counter() - started
             trial.took(setup, seconds)
@@ -344,14 +351,29 @@ class Jit:
 
     def _most(self, grid: Grid) -> int:
         """As many workers as a kernel can use in groups of this size."""
-        fitting = groups_that_fit(grid, SCRATCH_MB.get())
-        return max(1, min(self.workers, grid.most_threads // grid.threads_per_group, fitting))
+        return max(1, min(self.workers, _fitting(grid)))
+
+    def _more(
+        self, ready: Ready, admitted: Admitted, launch: Launch, workers: Sequence[Worker]
+    ) -> Worker | None:
+        """Another worker beside these, if there may be more."""
+        if len(workers) >= min(MOST, _fitting(admitted.grid)):
+            return None
+        (worker,) = self._workers(ready, admitted, 1)
+        if self.paranoid:
+            launch.assert_regions(worker)
+        return worker
 
     def _workers(self, ready: Ready, admitted: Admitted, wanted: int) -> list[Worker]:
         """Memory for workers."""
         with self._lock:
             taken = [ready.idle.pop() for _ in range(min(wanted, len(ready.idle)))]
         return [*taken, *(Worker(ready.compiled, admitted) for _ in range(wanted - len(taken)))]
+
+
+def _fitting(grid: Grid) -> int:
+    """How many groups may run at once."""
+    return min(grid.most_threads // grid.threads_per_group, groups_that_fit(grid, SCRATCH_MB.get()))
 
 
 def _forget(kept: OrderedDict[Any, T], function: Callable[[T], Function]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Callable
+from functools import partial
 from math import prod
 from threading import get_ident
 from typing import Any
@@ -20,6 +22,7 @@ from eumu.exec.host import Refusal
 from eumu.exec.jit.host.loaded import Loaded
 from eumu.exec.jit.host.messenger import Messenger
 from eumu.exec.jit.host.progress import STOPPED, told
+from eumu.exec.jit.host.reinforcements import reinforced
 from eumu.exec.jit.host.signals import MAIN, error_of, is_main_thread, python_address
 from eumu.exec.jit.host.stacks import fits_anywhere, refuse_large
 from eumu.exec.jit.host.target import large
@@ -329,18 +332,39 @@ class Launch:
         self._table_words[1] = STOPPED
 
     def run(
-        self, workers: list[Worker], first: int, last: int, stop: Preemption | None = None
+        self,
+        workers: list[Worker],
+        first: int,
+        last: int,
+        stop: Preemption | None = None,
+        more: Callable[[], Worker | None] | None = None,
     ) -> int:
         """Run groups first … last - 1, or those before a stop; the first that has not run.
 
+        `more` gives another worker, where groups may wait for groups that have not begun.
         A worker that faults keeps its records for the diagnosis.  What ends Python code that
         compiled code called, or a signal handler of Python, is raised when all workers have left.
         """
         self._table_words[1] = first
         if stop is not None:
             stop.attach(self.stop)
-        self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
+        if more is not None and last - first > 1 and not self.compiled.is_deep:
+            another = partial(self._another, workers, last, more)
+            with reinforced(self.table[1:2], last, another, self.leave, self.fail):
+                self._run(workers, last, 1)
+        else:
+            self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
         return self.ended(workers, first)
+
+    def _another(
+        self, workers: list[Worker], last: int, more: Callable[[], Worker | None]
+    ) -> Callable[[], object] | None:
+        worker = more()
+        if worker is None:
+            return None
+        self.prepare(worker, len(workers), 1)
+        workers.append(worker)
+        return partial(self.compiled.call, worker.address, last)
 
     def run_alone(
         self, workers: list[Worker], grid: Grid, row: int, stop: Preemption
@@ -392,6 +416,7 @@ class Launch:
             self._alone = workers[0].last or None
             call(workers[0].address, groups)
             return
+        count = len(workers)  # as they are now: more may come
         for number, worker in enumerate(workers):
             self.prepare(worker, number, chunk)
         with told(self.progress, self.table[1:2], self.groups, self.fail):
@@ -401,6 +426,6 @@ class Launch:
 
             if is_deep:
                 stack = self.compiled.loaded.stack
-                run_with_stack(work, len(workers), self.leave, stack)
+                run_with_stack(work, count, self.leave, stack)
             else:
-                pool().run(work, len(workers), self.leave)
+                pool().run(work, count, self.leave)

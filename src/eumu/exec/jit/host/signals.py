@@ -25,6 +25,7 @@ _NAMES: Final = {
     Python.FETCH: "PyErr_Fetch",
     Python.CALL: "PyObject_CallObject",
     Python.DROP: "Py_DecRef",
+    Python.SLEEP: "usleep",  # of the C library, which is in the process, too
 }
 
 

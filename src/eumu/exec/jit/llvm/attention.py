@@ -23,6 +23,8 @@ from eumu.exec.jit.llvm.vectors import Vector
 
 # About 10 to 60 ms: x86 counts 1 to 5 per nanosecond, ARM's counter runs at 24 MHz to 1 GHz.
 _TICKS: Final = {"x86": 1 << 26, "arm": 1 << 20}
+_LEAST_SLICE: Final = {"x86": SLICE, "arm": SLICE >> 7}  # ticks: in fewer nothing was looked at
+_PAUSE: Final = 100  # us
 _CLOCKS: Final = {
     "x86": "call i64 @llvm.readcyclecounter()",
     "arm": 'call i64 asm sideeffect "mrs $0, cntvct_el0", "=r"()',
@@ -132,6 +134,26 @@ def _attend() -> str:
     return f.text()
 
 
+def _pause(kind: str) -> str:
+    """``i64 @pause(ctx, since, threads)``: what the clock says, all threads having had a slice in
+    vain since then, or since is 0.  If that took no time, LLVM has made one load of all that a loop
+    has to wait for; then a pause, so that the budget of instructions is not used up at once.
+    """
+    f = FunctionBuilder("internal i64 @pause(ptr %ctx, i64 %since, i64 %threads) noinline cold")
+    since, now = f.number("%since"), f.number(f.op(_CLOCKS[kind]))
+    is_short = now - since < f.number("%threads") * _LEAST_SLICE[kind]
+    with f.when(is_short & f.differ(since, 0)):
+        f.op(f"call i32 {_of_python(f, Python.SLEEP)}(i32 {_PAUSE})")
+        f.give(f.number(f.op(_CLOCKS[kind])).typed)
+    f.do(f"ret {now.typed}")
+    return f.text()
+
+
+def paused(f: FunctionBuilder, since: Vector, threads: Vector) -> Vector:
+    """What the clock says after a pause, if there was any need of one."""
+    return f.number(f.op(f"call i64 @pause(ptr %ctx, {since.typed}, {threads.typed})"))
+
+
 def looked(f: FunctionBuilder, name: str = "attend") -> Vector:
     """Whether the worker must leave, as one of the functions here says."""
     return f.flag(f"call i1 @{name}(ptr %ctx)")
@@ -139,7 +161,8 @@ def looked(f: FunctionBuilder, name: str = "attend") -> Vector:
 
 ASK: Final = _ask()
 _FUNCTIONS: Final = {
-    kind: "".join((_poll(), _look(kind), _look_thread(), _attend())) for kind in _CLOCKS
+    kind: "".join((_poll(), _look(kind), _look_thread(), _attend(), _pause(kind)))
+    for kind in _CLOCKS
 }
 
 

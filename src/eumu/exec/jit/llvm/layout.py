@@ -114,7 +114,7 @@ class SurfaceBits(IntEnum):
 
 
 class Python(IntEnum):
-    """Functions of Python's C interface that compiled code calls."""
+    """Functions of Python's C interface that compiled code calls, and one of the system's."""
 
     ENSURE = 0
     RELEASE = 1
@@ -122,6 +122,7 @@ class Python(IntEnum):
     FETCH = 3
     CALL = 4
     DROP = 5
+    SLEEP = 6
 
 
 NO_GROUP = (1 << 64) - 1
@@ -242,6 +243,7 @@ class ThreadOutcome(IntEnum):
     YIELD = 2  # at a loop header, so that other threads get a turn
     FAULT = 3
     AGAIN = 4  # a speculative version: from the beginning, with the complete one
+    WAIT = 5  # like YIELD, in a loop that only memory ends
 
 
 STOPPED_SHIFT = 8  # a resume point, in the outcome of a thread whose driver keeps it
