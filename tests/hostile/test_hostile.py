@@ -18,3 +18,10 @@ def test_what_others_have_stored_cannot_be_read() -> None:
     done, findings = run(10001179, 1)
     assert not findings
     assert done == 50
+
+
+def test_results_are_far_from_where_kernels_aim() -> None:
+    """They aim at the begins and ends of arrays and of all memory, some thousand bytes beside."""
+    done, findings = run(119, 1)
+    assert not findings
+    assert done == 50

@@ -15,7 +15,7 @@ from eumu.exec.observe import Observer
 ARRAY: Final = 1024  # bytes of each array
 _CANARY: Final = 0xC7
 _ROOM: Final = 4096  # bytes between arrays, and beside the first and the last
-_FAR: Final = 300_000  # bytes before the last array, more than two small numbers make
+_FAR: Final = 300_000  # bytes beside the last array, more than two small numbers make
 _ARRAYS: Final = 4  # the last one is for results: nobody aims at it
 SHORT: Final = 2  # the array whose last element is cut off
 
@@ -26,7 +26,7 @@ class Memory:
     def __init__(self) -> None:
         places = [_ROOM + k * (ARRAY + _ROOM) for k in range(_ARRAYS)]
         places[-1] += _FAR
-        size = places[-1] + ARRAY + _ROOM
+        size = places[-1] + ARRAY + _FAR
         self._raw = np.full(size + 2 * _ROOM + 64, _CANARY, np.uint8)
         first = _ROOM + -(self._raw.ctypes.data + _ROOM) % 64
         self.arena = self._raw[first : first + size]
@@ -38,7 +38,7 @@ class Memory:
         sizes = np.full(len(places), ARRAY, np.uint64)
         sizes[SHORT] -= np.uint64(2)  # in the middle of an element
         self._extents = starts, starts + sizes
-        # Who read what others have stored there would depend on which of them run first.
+        # What is read there, or stored there twice, depends on which threads run first.
         self.restricted = {self.addresses[-1]: "w"}
         inside = np.zeros(len(self._raw), bool)
         for place, bytes_inside in zip(places, sizes.tolist(), strict=True):
