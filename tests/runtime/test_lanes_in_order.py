@@ -69,12 +69,13 @@ def test_a_lane_that_waits_for_another_thread(device: str, engine: str, ocloc: s
 
 
 VOLATILE = """
+__attribute__((noinline)) int seen(global volatile int *flag) { return flag[0]; }
 kernel void meet(global volatile int *flag, global int *out) {
   local volatile int here;
   int me = get_local_id(0);
   if (me == 0) here = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (me == 0) while (flag[0] == 0);
+  if (me == 0) while (seen(flag) == 0);
   if (me == 63) while (here == 0) flag[0] = 1;
   if (me == 0) here = 5;
   barrier(CLK_LOCAL_MEM_FENCE);

@@ -15,7 +15,7 @@ from dataclasses import field
 from functools import cache
 from typing import Final
 
-from eumu.exec.jit.analysis.flow import Flow
+from eumu.exec.jit.analysis.flow import Flow, is_call
 from eumu.exec.jit.analysis.liveness import live_in
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.observed import OBSERVES, WATCH
@@ -389,13 +389,17 @@ def _jumps_back(flow: Flow) -> Iterator[tuple[int, int]]:
 
 
 def _spins(function: Function, low: int, high: int) -> bool:
-    """Whether a short loop reads memory and is the same in each turn but for that: no register
-    that it changes is one that it has read before."""
+    """Whether a short loop reads memory, or calls what may, and is the same in each turn but for
+    that: no register that it changes is one that it has read before."""
     blocks = function.blocks[low : high + 1]
-    if len(blocks) > _MOST_SPINNING or any(_meets(block.end) for block in blocks):
+    end = blocks[-1].end  # a call, and what returns, may go back, too
+    if len(blocks) > _MOST_SPINNING or end is None or end.name == "ret" or is_call(end):
+        return False
+    if any(_meets(block.end) for block in blocks):
         return False
     ops = [op for block in blocks for op in block.ops]
-    if not any(isinstance(op, Atomic | Load | LoadBlock) for op in ops):
+    reads = any(isinstance(op, Atomic | Load | LoadBlock) for op in ops)
+    if not (reads or any(is_call(block.end) for block in blocks)):
         return False
     read, written = set[str](), set[str]()
     for op in ops:
