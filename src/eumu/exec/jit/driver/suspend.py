@@ -33,7 +33,7 @@ from eumu.records import dataclass
 _MOST_VALUES: Final = 600_000
 _WAITS = ("atomic", "fence", "send")
 _MOST_SPINNING: Final = 16  # blocks of a loop that does nothing but wait
-_PAUSE: Final = 15  # slices: observed ones take ten times as long
+_PAUSE: Final = 3  # slices
 _WORDS: Final = 3  # behind the copy of a state: its point, and what is `observed`
 _BLEND = re.compile(r"^  store (<.*>) (%\S+), ptr (%a\d+)$")
 _ALLOCA = re.compile(r"^  (%a\d+) = alloca ")

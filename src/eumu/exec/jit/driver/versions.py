@@ -8,6 +8,7 @@ from eumu.errors import InternalError
 from eumu.exec.jit.codegen import ahead, counted, merged, observed, updates
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import KernelLowering
+from eumu.exec.jit.codegen.observed import OBSERVES, WATCH
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.driver.suspend import Resume
 from eumu.exec.jit.llvm.emit import Emitter
@@ -89,16 +90,27 @@ def entry(e: Emitter) -> list[str]:
 def resuming(resume: Resume, start: str = "start") -> list[str]:
     """The fuel and what was counted before; on to where the thread stopped, or to its start."""
     table = " ".join(f"i64 {n}, label %resume{n}" for n in range(1, resume.count + 1))
+    length, first = str(SLICE), []
+    if resume.watch:  # what is observed takes long
+        length = "%length"
+        first = [
+            f"  %observes.v = load i64, ptr {WATCH}",
+            f"  %observes = icmp eq i64 %observes.v, {OBSERVES}",
+            "  %goes.on = icmp ne i64 %pc, 0",
+            "  %is.short = select i1 %goes.on, i1 %observes, i1 false",
+            f"  {length} = select i1 %is.short, i64 {SLICE >> 6}, i64 {SLICE}",
+        ]
     return [
+        *([] if resume.in_rounds or resume.cuts else ["  %pc = load i64, ptr %rec"]),
+        *first,
         f"  %fuel.p = getelementptr i64, ptr %ctx, i64 {int(Context.FUEL)}",
         "  %fuel.v = load i64, ptr %fuel.p",
         f"  %count.p = getelementptr i64, ptr %rec, i64 {int(Record.COUNT)}",
         "  %count.v = load i64, ptr %count.p",
-        f"  %slice = add i64 %count.v, {SLICE}",
+        f"  %slice = add i64 %count.v, {length}",
         "  %limit.v = call i64 @llvm.umin.i64(i64 %slice, i64 %fuel.v)",
         "  %left.v = sub i64 %limit.v, %count.v",
         "  store i64 %limit.v, ptr %limit",
         "  store i64 %left.v, ptr %left",
-        *([] if resume.in_rounds or resume.cuts else ["  %pc = load i64, ptr %rec"]),
         f"  switch i64 %pc, label %{start} [ {table} ]",
     ]
