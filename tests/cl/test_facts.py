@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import struct
 import sys
+from pathlib import Path
 
 import pytest
 
+from cl.programs import SOURCES, run
+from drm.programs import compiled
 from eumu.cl.builds import Failed, build
 from eumu.cl.facts import absent, extensions, facts, features
 from eumu.cl.protocol import Form, Wanted
@@ -29,6 +32,18 @@ def test_compute_units_are_the_parts(
     assert _numbers(device)[2] == units
     slices, subslices, eus = _numbers(device)[8:11]
     assert slices * subslices * eus == units
+
+
+@pytest.mark.parametrize("known", ["dg2, pvc", None])
+def test_devices_that_no_compiler_knows_say_so(known: str | None, tmp_path: Path) -> None:
+    """Programs look whether they may build; one that knows other devices is none for this one."""
+    compiler = tmp_path / "ocloc"
+    if known is not None:
+        compiler.write_text(f"#!/bin/sh\necho '<device_type> can be: {known}'\n")
+        compiler.chmod(0o755)
+    program = compiled(SOURCES / "cl" / "without_compiler.c", tmp_path, "OpenCL")
+    done = run(program, EUMU_DEVICE="skl", EUMU_OCLOC=str(compiler))
+    assert done.stdout == "ok\n", done.stdout + done.stderr
 
 
 # What OpenCL's registry has of extensions to the language.

@@ -72,7 +72,7 @@ def build(
             return _object(options, parts, platform, is_il=form is Form.IL)
         return _program(options, parts[0][1], platform)
     except ToolMissing as error:
-        raise Failed(Status.COMPILER_NOT_AVAILABLE, str(error)) from None
+        raise Failed(_MISSING.get(wanted, Status.COMPILER_NOT_AVAILABLE), str(error)) from None
     except BuildError as error:
         log = "\n".join([str(error), *getattr(error, "__notes__", ())])
         raise Failed(_status(wanted, log), log) from None
@@ -86,6 +86,10 @@ _FAILURES: Final = {
 }
 
 
+_MISSING: Final = {
+    Wanted.LINKED: Status.LINKER_NOT_AVAILABLE,
+    Wanted.LIBRARY: Status.LINKER_NOT_AVAILABLE,
+}
 _OPTIONS: Final = {
     Wanted.PROGRAM: Status.INVALID_BUILD_OPTIONS,
     Wanted.OBJECT: Status.INVALID_COMPILER_OPTIONS,
@@ -156,7 +160,7 @@ def _front(
     folder: Path, platform: Platform, options: str, source: str, kept_by: bytes | None
 ) -> Made:
     """SPIR-V of `source.cl`; with the header's images if the header alone fails without."""
-    compiler = compilers.choose(platform)
+    compiler = _compiler(platform)
     words = ["-file", "source.cl", "-spv_only", "-options", options]
     with_images = [*words, "-internal_options", header.IMAGES]
     run = partial(_found_or_run, folder, platform, is_result=container.is_spirv, kept_by=kept_by)
@@ -229,7 +233,7 @@ def _words(options: str) -> list[str]:
 
 def _link(folder: Path, platform: Platform, parts: Sequence[bytes]) -> None:
     """Write a file of all parts, which has LLVM's form but not SPIR-V's."""
-    compiler = compilers.choose(platform)
+    compiler = _compiler(platform)
     names = [f"part{k}.spv" for k in range(len(parts))]
     for name, data in zip(names, parts, strict=True):
         (folder / name).write_bytes(data)
@@ -250,7 +254,7 @@ def _found_or_run(
 ) -> Made:
     """What the compiler makes of its files, or has made before of what `kept_by` says that they
     have; `before` makes them, if the compiler has to be asked."""
-    compiler = compilers.choose(platform)
+    compiler = _compiler(platform)
     command = [compiler.path, "compile", "-device", platform.ocloc, *words, *_OUTPUT]
     place = None if kept_by is None else kept.place_of(compiler, tuple(command), kept_by)
     earlier = kept.find(place) if place is not None else None
@@ -271,6 +275,14 @@ def _run(command: list[str], folder: Path, is_result: Callable[[bytes], bool]) -
         if is_result(data):
             return Made(data, log)
     raise BuildError(f"the compiler made nothing\n{log}")
+
+def _compiler(platform: Platform) -> compilers.Compiler:
+    """The compiler of a device; ToolMissing if none knows it, also if there is only one."""
+    compiler = compilers.choose(platform)
+    if platform not in compiler.devices:
+        raise compilers.unknown_device(platform, (compiler,))
+    return compiler
+
 
 
 def _call(command: list[str], folder: Path) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 from eumu.cl.protocol import packed
 from eumu.errors import ToolMissing
 from eumu.platforms import Platform
+from eumu.zebin import compilers
 
 MEMORY_BYTES: Final = 4 << 30
 MOST_BYTES: Final = 1 << 30  # of one allocation
@@ -60,7 +61,7 @@ _IP_VERSIONS: Final = {
     **{"bmg": 20 << 22 | 1 << 14, "lnl": 20 << 22 | 4 << 14, "ptl": 30 << 22},
 }
 _CHIPS: Final = {"skl": 0x1912, "bxt": 0x5A84, "dg2": 0x56A0, "pvc": 0x0BDA}
-_NUMBERS: Final = struct.Struct("<14I2Q")
+_NUMBERS: Final = struct.Struct("<15I2Q")
 
 
 def extensions(platform: Platform) -> tuple[str, ...]:
@@ -69,6 +70,13 @@ def extensions(platform: Platform) -> tuple[str, ...]:
     if platform.has_sampler:
         more += ("cl_khr_3d_image_writes", "cl_khr_image2d_from_buffer")
     return (*_ALWAYS, *more)
+
+
+def _of_binaries(platform: Platform) -> tuple[str, ...]:
+    """The extensions without a compiler: programs are binaries.  A profile without a compiler is
+    the embedded one, which has longs by an extension."""
+    rest = (name for name in extensions(platform) if name != "cl_khr_il_program")
+    return (*rest, "cles_khr_int64")
 
 
 def features(platform: Platform) -> tuple[str, ...]:
@@ -93,8 +101,6 @@ def least_simd(platform: Platform) -> int:
 
 def local_bytes(platform: Platform) -> int:
     """Bytes of local memory that a group may have: not more than its compiler reaches."""
-    from eumu.zebin import compilers
-
     if platform.max_slm_bytes <= compilers.CUT_BEHIND:
         return platform.max_slm_bytes
     try:
@@ -106,18 +112,19 @@ def local_bytes(platform: Platform) -> int:
 
 def facts(platform: Platform, *, checks: bool, units: int | None = None) -> bytes:
     """The answer to a greeting; `units` are compute units, if not those of the device."""
+    builds = compilers.is_known(platform)
     numbers = _NUMBERS.pack(
         *(platform.has_sampler, platform.has_double),
         units or platform.subslices * platform.eus_per_subslice,
         *(platform.max_group_size, local_bytes(platform), _CLOCK_MHZ),
         *(_IP_VERSIONS.get(platform.name, 0), _CHIPS.get(platform.name, 0)),
         *(1, platform.subslices, platform.eus_per_subslice, platform.threads_per_eu),
-        *(least_simd(platform), checks, MEMORY_BYTES, MOST_BYTES),
+        *(least_simd(platform), checks, builds, MEMORY_BYTES, MOST_BYTES),
     )
     texts = (
         f"Intel(R) {platform.title} ({platform.name}), emulated by eumu",
         f"{_VERSION}.{platform.name}",
-        " ".join(extensions(platform)),
-        " ".join(features(platform)),
+        " ".join(extensions(platform) if builds else _of_binaries(platform)),
+        " ".join(features(platform) if builds else ()),
     )
     return numbers + packed(*texts)

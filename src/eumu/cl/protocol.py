@@ -17,7 +17,7 @@ from typing import Final
 from eumu.beside.door import ProtocolError
 from eumu.beside.peer import close_files, received
 
-VERSION: Final = 3
+VERSION: Final = 4
 _HEAD: Final = struct.Struct("<II")
 _TAIL: Final = struct.Struct("<Ii")
 HELLO: Final = struct.Struct("<IIIIQQ")
@@ -107,6 +107,7 @@ class Status(IntEnum):
     IMAGE_FORMAT_NOT_SUPPORTED = -10
     BUILD_PROGRAM_FAILURE = -11
     COMPILE_PROGRAM_FAILURE = -15
+    LINKER_NOT_AVAILABLE = -16
     LINK_PROGRAM_FAILURE = -17
     INVALID_BINARY = -42
     INVALID_BUILD_OPTIONS = -43

@@ -102,6 +102,14 @@ def choose(device: Platform) -> Compiler:
     return compiler
 
 
+def is_known(device: Platform) -> bool:
+    """Whether there is a compiler that knows the device."""
+    try:
+        return any(device in compiler.devices for compiler in installed())
+    except ToolMissing:  # the variable names what is no program
+        return False
+
+
 def unknown_device(device: Platform, listed: Sequence[Compiler]) -> ToolMissing:
     """The error that no compiler knows a device."""
     lines = [f"  {c} knows {', '.join(p.name for p in c.devices) or 'no device'}" for c in listed]

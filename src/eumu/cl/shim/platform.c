@@ -74,6 +74,7 @@ ENTRY cl_int clGetDeviceIDs(cl_platform_id platform, cl_bitfield type, cl_uint r
 
 #define TEXT(what, text) case what: return answer_text(text, size, value, size_ret);
 #define NUMBER(what, type, number) case what: { type n = (type)(number); return answer(&n, sizeof n, size, value, size_ret); }
+#define COMPILED(there, otherwise) (facts.has_compiler ? (there) : (otherwise))
 #define IMAGES(n) (facts.has_images ? (n) : 0)
 
 static cl_int answer_numbers(cl_uint what, size_t size, void *value, size_t *size_ret) {
@@ -135,8 +136,8 @@ static cl_int answer_numbers(cl_uint what, size_t size, void *value, size_t *siz
     NUMBER(CL_DEVICE_PROFILING_TIMER_RESOLUTION, size_t, 1)
     NUMBER(CL_DEVICE_ENDIAN_LITTLE, cl_bool, CL_TRUE)
     NUMBER(CL_DEVICE_AVAILABLE, cl_bool, CL_TRUE)
-    NUMBER(CL_DEVICE_COMPILER_AVAILABLE, cl_bool, CL_TRUE)
-    NUMBER(CL_DEVICE_LINKER_AVAILABLE, cl_bool, CL_TRUE)
+    NUMBER(CL_DEVICE_COMPILER_AVAILABLE, cl_bool, facts.has_compiler)
+    NUMBER(CL_DEVICE_LINKER_AVAILABLE, cl_bool, facts.has_compiler)
     NUMBER(CL_DEVICE_EXECUTION_CAPABILITIES, cl_bitfield, CL_EXEC_KERNEL)
     NUMBER(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, cl_bitfield, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
     NUMBER(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, cl_bitfield, 0)
@@ -167,7 +168,7 @@ static cl_int answer_numbers(cl_uint what, size_t size, void *value, size_t *siz
     NUMBER(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, cl_bitfield, CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_ORDER_SEQ_CST | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP | CL_DEVICE_ATOMIC_SCOPE_DEVICE)
     NUMBER(CL_DEVICE_ATOMIC_FENCE_CAPABILITIES, cl_bitfield, CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_ORDER_SEQ_CST | CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP | CL_DEVICE_ATOMIC_SCOPE_DEVICE)
     NUMBER(CL_DEVICE_NUMERIC_VERSION, cl_uint, VERSION(3, 0, 0))
-    NUMBER(CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR, cl_uint, VERSION(1, 2, 0))
+    NUMBER(CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR, cl_uint, COMPILED(VERSION(1, 2, 0), 0))
     NUMBER(CL_DEVICE_IP_VERSION_INTEL, cl_uint, facts.ip_version)
     NUMBER(CL_DEVICE_ID_INTEL, cl_uint, facts.device_id)
     NUMBER(CL_DEVICE_NUM_SLICES_INTEL, cl_uint, facts.slices)
@@ -190,6 +191,7 @@ static cl_int answer_lists(cl_uint what, size_t size, void *value, size_t *size_
   cl_ulong no_partition = 0;
   static const cl_name_version c_versions[] = {
       {VERSION(1, 0, 0), "OpenCL C"}, {VERSION(1, 1, 0), "OpenCL C"}, {VERSION(1, 2, 0), "OpenCL C"}, {VERSION(3, 0, 0), "OpenCL C"}};
+  static const cl_name_version ils[] = {{VERSION(1, 0, 0), "SPIR-V"}, {VERSION(1, 1, 0), "SPIR-V"}, {VERSION(1, 2, 0), "SPIR-V"}};
   for (size_t simd = facts.least_simd; simd <= 32; simd *= 2) simds[simd_count++] = simd;
   switch (what) {
     case CL_DEVICE_PLATFORM: return answer(&platform, sizeof platform, size, value, size_ret);
@@ -198,20 +200,20 @@ static cl_int answer_lists(cl_uint what, size_t size, void *value, size_t *size_
     case CL_DEVICE_SUB_GROUP_SIZES_INTEL: return answer(simds, simd_count * sizeof *simds, size, value, size_ret);
     case CL_DEVICE_PARTITION_PROPERTIES:
     case CL_DEVICE_PARTITION_TYPE: return answer(&no_partition, sizeof no_partition, size, value, size_ret);
-    case CL_DEVICE_OPENCL_C_ALL_VERSIONS: return answer(c_versions, sizeof c_versions, size, value, size_ret);
+    case CL_DEVICE_OPENCL_C_ALL_VERSIONS: return answer(c_versions, COMPILED(sizeof c_versions, 0), size, value, size_ret);
     case CL_DEVICE_OPENCL_C_FEATURES: return answer_versions(facts.features, VERSION(3, 0, 0), size, value, size_ret);
     case CL_DEVICE_EXTENSIONS_WITH_VERSION: return answer_versions(facts.extensions, VERSION(1, 0, 0), size, value, size_ret);
-    case CL_DEVICE_ILS_WITH_VERSION: return answer_versions("SPIR-V", VERSION(1, 2, 0), size, value, size_ret);
+    case CL_DEVICE_ILS_WITH_VERSION: return answer(ils, COMPILED(sizeof ils, 0), size, value, size_ret);
     case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION: return answer(0, 0, size, value, size_ret);
     TEXT(CL_DEVICE_NAME, facts.name)
     TEXT(CL_DEVICE_VENDOR, "Intel(R) Corporation")
     TEXT(CL_DRIVER_VERSION, facts.version)
-    TEXT(CL_DEVICE_PROFILE, "FULL_PROFILE")
+    TEXT(CL_DEVICE_PROFILE, COMPILED("FULL_PROFILE", "EMBEDDED_PROFILE")) /* the full one has a compiler */
     TEXT(CL_DEVICE_VERSION, "OpenCL 3.0 eumu")
-    TEXT(CL_DEVICE_OPENCL_C_VERSION, "OpenCL C 1.2 ")
+    TEXT(CL_DEVICE_OPENCL_C_VERSION, COMPILED("OpenCL C 1.2 ", ""))
     TEXT(CL_DEVICE_EXTENSIONS, facts.extensions)
     TEXT(CL_DEVICE_BUILT_IN_KERNELS, "")
-    TEXT(CL_DEVICE_IL_VERSION, "SPIR-V_1.2 ")
+    TEXT(CL_DEVICE_IL_VERSION, COMPILED("SPIR-V_1.0 SPIR-V_1.1 SPIR-V_1.2 ", ""))
     TEXT(CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, "v0000-01-01-00") /* none; the form is the one that is wanted */
   }
   return answer_numbers(what, size, value, size_ret);

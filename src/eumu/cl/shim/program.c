@@ -64,6 +64,7 @@ ENTRY cl_program clCreateProgramWithSource(cl_context context, cl_uint count, co
 ENTRY cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t size, cl_int *error) {
   cl_int wrong = is_object(context, CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
   uint32_t magic = 0;
+  if (!wrong && !facts.has_compiler) wrong = refused(CL_INVALID_OPERATION, "no compiler for the device is installed, which SPIR-V needs");
   if (!wrong && (!il || size < 20)) wrong = refused(CL_INVALID_VALUE, "%zu bytes are no SPIR-V", il ? size : 0);
   if (!wrong) {
     memcpy(&magic, il, 4);
