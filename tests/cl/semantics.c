@@ -497,6 +497,22 @@ static void libraries_of_parts(void) {
   IS(e, CL_LINK_PROGRAM_FAILURE);
 }
 
+/* A program that uses what nothing defines cannot be built: nothing is linked to it later. */
+static void undefined_functions(void) {
+  const char *text = "int lost(int); kernel void uses(global int *p) { p[0] = lost(p[0]); }";
+  char log[4096];
+  cl_int e;
+  cl_program p = clCreateProgramWithSource(context, 1, &text, 0, &e);
+  IS(clBuildProgram(p, 0, 0, "", 0, 0), CL_BUILD_PROGRAM_FAILURE);
+  CHECK(clGetProgramBuildInfo(p, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, 0));
+  TRUE_(strstr(log, "'lost'"));
+  CHECK(clCompileProgram(p, 0, 0, "", 0, 0, 0, 0, 0));
+  clLinkProgram(context, 0, 0, "", 1, &p, 0, 0, &e);
+  IS(e, CL_LINK_PROGRAM_FAILURE);
+  clLinkProgram(context, 0, 0, "-create-library", 1, &p, 0, 0, &e);
+  CHECK(e);
+}
+
 static void headers_without_names(void) {
   const char *none = 0;
   cl_int e;
@@ -593,6 +609,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     {"owners_that_were_released", owners_that_were_released}, {"no_life_after_the_end", no_life_after_the_end},
     {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
     {"binaries_of_parts", binaries_of_parts}, {"libraries_of_parts", libraries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
+    {"undefined_functions", undefined_functions},
     {"many_programs", many_programs}, {"fills", fills}, {"failed_maps", failed_maps}, {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
 
 /* What waits for ever is wrong.  The engine is busy after the last case. */

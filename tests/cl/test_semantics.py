@@ -20,6 +20,7 @@ CASES = (
     *("markers", "barriers", "memory_is_private_in_a_destructor", "blocking_free"),
     *("arguments_are_not_kept", "huge_rectangles", "execution_info", "binaries_of_parts"),
     *("libraries_of_parts", "headers_without_names", "specialized", "fills", "failed_maps"),
+    "undefined_functions",
     *("owners_that_were_released", "no_life_after_the_end"),
     *("races", "fork_with_commands", "fork_beside_a_kernel"),
 )

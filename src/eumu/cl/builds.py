@@ -99,6 +99,14 @@ _OPTIONS: Final = {
 _NO_OPTION: Final = "Unrecognized build options"  # the compiler's words
 
 
+def check_defined(wanted: Wanted, needs: Sequence[str]) -> None:
+    """Failed if a program needs what is defined nowhere: nothing is linked to it later."""
+    if needs:
+        names = ", ".join(map(repr, needs))
+        what = "functions without a body, or builtins that the compiler's library lacks"
+        raise Failed(_FAILURES[wanted], f"error: {names}: used, and defined nowhere: {what}")
+
+
 def _status(wanted: Wanted, log: str) -> Status:
     """What went wrong, by the compiler's log."""
     return (_OPTIONS if _NO_OPTION in log else _FAILURES)[wanted]

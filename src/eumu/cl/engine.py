@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from eumu.beside.door import ProtocolError, explained, say
 from eumu.beside.peer import abort
 from eumu.cl import images, misuse, write_only
-from eumu.cl.builds import Failed, Made, build
+from eumu.cl.builds import Failed, Made, build, check_defined
 from eumu.cl.facts import MOST_BYTES
 from eumu.cl.meeting import ClProgram
 from eumu.cl.memory import SharedMemory, title
@@ -147,19 +147,22 @@ class _Service:
             raise ProtocolError("a build of nothing")
         try:
             made = build(wanted, form, options, parts, self.device.platform)
-            return Status.SUCCESS, packed(made.log, made.data) + self._described(made)
+            return Status.SUCCESS, packed(made.log, made.data) + self._described(made, wanted, form)
         except Failed as error:
             return error.status, packed(error.log, b"", 0, 0, 0, 0, 0)
         except EumuError as error:
             status = Status.INVALID_BINARY if form is Form.BINARY else Status.BUILD_PROGRAM_FAILURE
             return status, packed(str(error), b"", 0, 0, 0, 0, 0)
 
-    def _described(self, made: Made) -> bytes:
+    def _described(self, made: Made, wanted: Wanted, form: Form) -> bytes:
         if made.of is not None:
             kind = _LIBRARY if made.of.is_library else _OBJECT
             return packed(kind, made.of.smaller_groups, 0, 0, 0)
         self._take_tiers()
         loaded = Loaded(self._loaded(made.data))
+        elf = loaded.program.elf
+        if elf is not None and form is not Form.BINARY:
+            check_defined(wanted, elf.needs)
         allowed = made.smaller_groups
         if allowed is None:
             allowed = loaded.program.smaller_groups
