@@ -410,6 +410,23 @@ static void execution_info(void) {
   IS(clSetKernelExecInfo(k, CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, sizeof yes, &yes), CL_INVALID_OPERATION);
 }
 
+/* Without a size of groups, a launch has the one that the kernel requires. */
+static void required_groups(void) {
+  const char *text = "kernel __attribute__((reqd_work_group_size(8, 2, 1))) void sizes(global int *p) { p[get_global_id(0) + 24 * get_global_id(1)] = get_local_size(0) * 10 + get_local_size(1); }";
+  cl_int e, found[48];
+  cl_program p = clCreateProgramWithSource(context, 1, &text, 0, &e);
+  CHECK(clBuildProgram(p, 0, 0, "", 0, 0));
+  cl_kernel k = clCreateKernel(p, "sizes", &e);
+  cl_command_queue q = queue_of(0);
+  cl_mem m = ints(48, 0);
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clEnqueueNDRangeKernel(q, k, 2, 0, (size_t[]){24, 2}, 0, 0, 0, 0));
+  CHECK(clEnqueueReadBuffer(q, m, CL_TRUE, 0, sizeof found, found, 0, 0, 0));
+  for (int j = 0; j < 48; j++) TRUE_(found[j] == 82);
+  IS(clEnqueueNDRangeKernel(q, k, 2, 0, (size_t[]){20, 2}, 0, 0, 0, 0), CL_INVALID_WORK_GROUP_SIZE);
+  IS(clEnqueueNDRangeKernel(q, k, 1, 0, (size_t[]){24}, 0, 0, 0, 0), CL_INVALID_WORK_GROUP_SIZE);
+}
+
 static void image_access(void) {
   const char *text = "kernel void copy(read_only image2d_t a, write_only image2d_t b) { int2 p = (int2)(get_global_id(0), get_global_id(1)); write_imagef(b, p, read_imagef(a, p)); }\n"
                      "kernel void both(read_write image2d_t a) { int2 p = (int2)(get_global_id(0), get_global_id(1)); write_imagef(a, p, 2 * read_imagef(a, p)); }\n";
@@ -609,7 +626,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     {"owners_that_were_released", owners_that_were_released}, {"no_life_after_the_end", no_life_after_the_end},
     {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
     {"binaries_of_parts", binaries_of_parts}, {"libraries_of_parts", libraries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
-    {"undefined_functions", undefined_functions},
+    {"required_groups", required_groups}, {"undefined_functions", undefined_functions},
     {"many_programs", many_programs}, {"fills", fills}, {"failed_maps", failed_maps}, {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
 
 /* What waits for ever is wrong.  The engine is busy after the last case. */

@@ -20,7 +20,7 @@ CASES = (
     *("markers", "barriers", "memory_is_private_in_a_destructor", "blocking_free"),
     *("arguments_are_not_kept", "huge_rectangles", "execution_info", "binaries_of_parts"),
     *("libraries_of_parts", "headers_without_names", "specialized", "fills", "failed_maps"),
-    "undefined_functions",
+    *("required_groups", "undefined_functions"),
     *("owners_that_were_released", "no_life_after_the_end"),
     *("races", "fork_with_commands", "fork_beside_a_kernel"),
 )
@@ -53,7 +53,9 @@ def test_programs_that_are_released_take_their_memory_along(program: Path, tmp_p
     assert found[2] - found[1] < 4096, f"{found} KiB"  # once, code is made better meanwhile
 
 
-@pytest.mark.parametrize(("device", "cases"), [("pvc", CASES), ("skl", ("image_access", *CASES))])
+@pytest.mark.parametrize(
+    ("device", "cases"), [("pvc", CASES), ("skl", ("image_access", *CASES))]
+)
 def test_semantics(program: Path, device: str, cases: tuple[str, ...]) -> None:
     done = run(program, *cases, EUMU_DEVICE=device)
     assert done.returncode == 0, done.stdout + done.stderr

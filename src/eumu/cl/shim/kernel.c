@@ -297,7 +297,7 @@ static cl_int check_arguments(const struct Kernel *k) {
 static cl_int wrong_group(const struct Kernel *k, const struct Sizes *s, int d) {
   const struct Entry *e = entry_of(k);
   unsigned long long local = s->local[d], global = s->global[d];
-  if (e->group[0]) because("kernel %s requires groups of %u x %u x %u; %llu were asked for in dimension %d", e->name, e->group[0], e->group[1], e->group[2], local, d);
+  if (e->group[0] && local != e->group[d]) because("kernel %s requires groups of %u x %u x %u; %llu were asked for in dimension %d", e->name, e->group[0], e->group[1], e->group[2], local, d);
   else because("%llu work items in dimension %d are no multiple of %llu, and %s was not built with -cl-std=CL2.0 or newer", global, d, local, e->name);
   return CL_INVALID_WORK_GROUP_SIZE;
 }
@@ -306,7 +306,7 @@ static cl_int check_group(const struct Kernel *k, const struct Sizes *s, int is_
   const uint32_t *wanted = entry_of(k)->group;
   uint64_t items = 1;
   for (int d = 0; d < 3; d++) {
-    if (wanted[0] && (!is_given || s->local[d] != wanted[d])) return wrong_group(k, s, d);
+    if (wanted[0] && s->local[d] != wanted[d]) return wrong_group(k, s, d);
     if (!is_given) continue;
     if (!s->local[d] || (s->global[d] % s->local[d] && !k->program->smaller_groups)) return wrong_group(k, s, d);
     if (s->local[d] > facts.max_group) return refused(CL_INVALID_WORK_ITEM_SIZE, "%llu work items in dimension %d of a group; the device has up to %u", (unsigned long long)s->local[d], d, facts.max_group);
@@ -338,9 +338,12 @@ static void choose_group(const struct Kernel *k, const uint64_t *global, uint64_
   if (divisors(global, first, local) < (simd < items ? simd : items)) divisors(global, second, local);
 }
 
-/* Sizes as they were given; `is_empty` says that nothing runs. */
+/* Sizes as they were given, or as the kernel requires them; `is_empty` says that nothing runs. */
 static cl_int read_sizes(const struct Kernel *k, cl_uint dims, const size_t *offset, const size_t *global, const size_t *local, struct Sizes *s, int *is_empty) {
   if (dims < 1 || dims > MOST_DIMS) return refused(CL_INVALID_WORK_DIMENSION, "%u dimensions; there are 1 to 3", dims);
+  const uint32_t *group = entry_of(k)->group;
+  size_t required[] = {group[0], group[1], group[2]};
+  if (!local && group[0]) local = required;
   *is_empty = !global;
   *s = (struct Sizes){dims, {1, 1, 1}, {local ? 1 : 0, local ? 1 : 0, local ? 1 : 0}, {0}};
   for (cl_uint d = 0; global && d < dims; d++) {
