@@ -427,6 +427,34 @@ static void required_groups(void) {
   IS(clEnqueueNDRangeKernel(q, k, 1, 0, (size_t[]){24}, 0, 0, 0, 0), CL_INVALID_WORK_GROUP_SIZE);
 }
 
+/* Integers that a channel cannot have become the nearest one, as those do that kernels write. */
+static void integer_fills(void) {
+  const char *text = "kernel void one(write_only image2d_t a, int4 v) { write_imagei(a, (int2)(1, 0), v); }\n"
+                     "kernel void other(write_only image2d_t a, uint4 v) { write_imageui(a, (int2)(1, 0), v); }\n";
+  static const cl_uint types[] = {CL_SIGNED_INT8, CL_SIGNED_INT16, CL_SIGNED_INT32, CL_UNSIGNED_INT8, CL_UNSIGNED_INT16, CL_UNSIGNED_INT32};
+  static const cl_int color[] = {-70000, 70000, 300, -7};
+  cl_int e;
+  cl_command_queue q = queue_of(0);
+  cl_program p = clCreateProgramWithSource(context, 1, &text, 0, &e);
+  CHECK(clBuildProgram(p, 0, 0, "", 0, 0));
+  for (int t = 0; t < 6; t++) {
+    cl_image_format format = {CL_RGBA, types[t]};
+    cl_image_desc shape = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 2, .image_height = 1};
+    cl_mem m = clCreateImage(context, 0, &format, &shape, 0, &e);
+    cl_kernel k = clCreateKernel(p, t < 3 ? "one" : "other", &e);
+    size_t zero[3] = {0}, whole[3] = {2, 1, 1}, width = 4 << t % 3;
+    unsigned char found[32];
+    CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+    CHECK(clSetKernelArg(k, 1, sizeof color, color));
+    CHECK(clEnqueueFillImage(q, m, color, zero, whole, 0, 0, 0));
+    CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &one, 0, 0, 0, 0));
+    CHECK(clEnqueueReadImage(q, m, CL_TRUE, zero, whole, 0, 0, found, 0, 0, 0));
+    TRUE_(!memcmp(found, found + width, width));
+    if (t == 0) TRUE_(!memcmp(found, "\x80\x7f\x7f\xf9", 4));
+    if (t == 3) TRUE_(!memcmp(found, "\xff\xff\xff\xff", 4));
+  }
+}
+
 static void image_access(void) {
   const char *text = "kernel void copy(read_only image2d_t a, write_only image2d_t b) { int2 p = (int2)(get_global_id(0), get_global_id(1)); write_imagef(b, p, read_imagef(a, p)); }\n"
                      "kernel void both(read_write image2d_t a) { int2 p = (int2)(get_global_id(0), get_global_id(1)); write_imagef(a, p, 2 * read_imagef(a, p)); }\n";
@@ -626,7 +654,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     {"owners_that_were_released", owners_that_were_released}, {"no_life_after_the_end", no_life_after_the_end},
     {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
     {"binaries_of_parts", binaries_of_parts}, {"libraries_of_parts", libraries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
-    {"required_groups", required_groups}, {"undefined_functions", undefined_functions},
+    {"required_groups", required_groups}, {"integer_fills", integer_fills}, {"undefined_functions", undefined_functions},
     {"many_programs", many_programs}, {"fills", fills}, {"failed_maps", failed_maps}, {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
 
 /* What waits for ever is wrong.  The engine is busy after the last case. */

@@ -54,7 +54,7 @@ def test_programs_that_are_released_take_their_memory_along(program: Path, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("device", "cases"), [("pvc", CASES), ("skl", ("image_access", *CASES))]
+    ("device", "cases"), [("pvc", CASES), ("skl", ("image_access", "integer_fills", *CASES))]
 )
 def test_semantics(program: Path, device: str, cases: tuple[str, ...]) -> None:
     done = run(program, *cases, EUMU_DEVICE=device)

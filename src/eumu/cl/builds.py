@@ -276,14 +276,6 @@ def _found_or_run(
     return made
 
 
-def _run(command: list[str], folder: Path, is_result: Callable[[bytes], bool]) -> Made:
-    log = _call(command, folder)
-    for path in sorted((folder / "out").glob("program*")):
-        data = path.read_bytes()
-        if is_result(data):
-            return Made(data, log)
-    raise BuildError(f"the compiler made nothing\n{log}")
-
 def _compiler(platform: Platform) -> compilers.Compiler:
     """The compiler of a device; ToolMissing if none knows it, also if there is only one."""
     compiler = compilers.choose(platform)
@@ -291,6 +283,14 @@ def _compiler(platform: Platform) -> compilers.Compiler:
         raise compilers.unknown_device(platform, (compiler,))
     return compiler
 
+
+def _run(command: list[str], folder: Path, is_result: Callable[[bytes], bool]) -> Made:
+    log = _call(command, folder)
+    for path in sorted((folder / "out").glob("program*")):
+        data = path.read_bytes()
+        if is_result(data):
+            return Made(data, log)
+    raise BuildError(f"the compiler made nothing\n{log}")
 
 
 def _call(command: list[str], folder: Path) -> str:

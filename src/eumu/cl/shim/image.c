@@ -230,10 +230,19 @@ struct Box box_of(const struct Memory *m, const size_t *origin, const size_t *re
   return box;
 }
 
+/* An integer as a channel has it: the nearest one that it can have. */
+static cl_uint saturated(cl_uint type, cl_uint value) {
+  cl_uint bits = 8 * bytes_of(type);
+  if (bits == 32) return value;
+  int is_signed = type == CL_SIGNED_INT8 || type == CL_SIGNED_INT16;
+  int64_t least = is_signed ? -(1ll << (bits - 1)) : 0, most = least + (1ll << bits) - 1;
+  int64_t number = is_signed ? (cl_int)value : (int64_t)value;
+  return number < least ? least : number > most ? most : number;
+}
+
 /* The bytes of a texel of one color: four floats, or integers, as its format says. */
 cl_int texel_of(const struct Memory *m, const void *color, char *texel) {
   cl_uint order = m->format.image_channel_order, type = m->format.image_channel_data_type;
-  static const int swapped[] = {2, 1, 0, 3};
   if (is_normal(type) || type == CL_HALF_FLOAT) { /* conversions are the engine's */
     struct Message message = {0};
     struct Reply r = {0};
@@ -248,7 +257,11 @@ cl_int texel_of(const struct Memory *m, const void *color, char *texel) {
     return status;
   }
   cl_uint bytes = bytes_of(type);
-  for (cl_uint k = 0; k < channels_of(order); k++)
-    memcpy(texel + k * bytes, (const char *)color + 4 * (order == CL_BGRA ? swapped[k] : (int)k), bytes);
+  for (cl_uint k = 0; k < channels_of(order); k++) {
+    cl_uint value;
+    memcpy(&value, (const char *)color + 4 * k, 4);
+    if (type != CL_FLOAT) value = saturated(type, value);
+    memcpy(texel + k * bytes, &value, bytes);
+  }
   return CL_SUCCESS;
 }
