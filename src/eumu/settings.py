@@ -141,7 +141,7 @@ CACHE_DIR: Final = Setting(
 )
 CACHE_MB: Final = Setting(
     *("EUMU_CACHE_MB", "a whole number, 0 or more", 256, "256"),
-    "MiB of compiled kernels on disk; the least recently used go first",
+    "MiB of compiled kernels on disk, and as many of builds; the least recently used go first",
     _number(0, _MOST_MB),
 )
 COMPILE_SECONDS: Final = Setting(

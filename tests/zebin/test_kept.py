@@ -123,10 +123,25 @@ def test_without_a_cache_nothing_is_kept(
     assert not (compiler.folder / "cache").exists()
 
 
-def test_so_many_are_kept(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "_MOST", 2)
-    for number in range(4):
-        assert compiler.builds(options=f"-DN={number}") == number + 1
-        place = max((compiler.folder / "cache" / "builds").iterdir(), key=os.path.getctime)
+def test_so_many_bytes_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of large builds few, of small ones many; those that were used last."""
+    monkeypatch.setenv("EUMU_CACHE_MB", "1")
+    places = [tmp_path / f"{number}.build" for number in range(18)]
+    for number, place in enumerate(places):
+        kept.keep(place, {}, bytes(65000))
         os.utime(place, (number, number))
-    assert [compiler.builds(options=f"-DN={n}") for n in (3, 2, 0)] == [4, 4, 5]
+        if number == 15:
+            os.utime(places[0], (99, 99))
+    assert [kept.find(place) is not None for place in places] == [True, *[False] * 3, *[True] * 14]
+    kept.keep(tmp_path / "whole.build", {}, bytes(70000))
+    assert kept.find(tmp_path / "whole.build") is None
+
+
+def test_many_small_builds_are_kept(tmp_path: Path) -> None:
+    first = tmp_path / "first.build"
+    kept.keep(first, {}, b"first")
+    os.utime(first, (0, 0))
+    for number in range(600):
+        (tmp_path / f"{number}.build").write_bytes(b"another")
+    kept.keep(tmp_path / "last.build", {}, b"last")
+    assert kept.find(first) == ({}, b"first")

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Final
 
 from eumu.cache_folder import is_ours, trusted_directory
+from eumu.settings import CACHE_MB
 from eumu.writing import write_whole
 from eumu.zebin.compilers import Compiler
 
 _FOLDER: Final = "builds"
 _SUFFIX: Final = ".build"
-_MOST: Final = 512  # builds
-_LARGEST: Final = 16 << 20  # bytes of one
+_LARGEST: Final = 1 / 16  # of all that may be kept: one build
+_LEFT_FULL: Final = 7 / 8  # of it, when room is made
 _DIGEST: Final = 32  # bytes in front of a file
 _JOINED: Final = re.compile(rb"(\\|\?\?/)\r?\n")  # a line that goes on in the next
 _OTHER_INPUT: Final = re.compile(rb"include|import|embed|__(DATE|TIME|TIMESTAMP)__")
@@ -71,15 +72,30 @@ def find(place: Path) -> tuple[dict[str, str], bytes] | None:
 
 
 def keep(place: Path, texts: dict[str, str], program: bytes) -> None:
-    """Keep an outcome; what cannot be written is built again."""
+    """Keep an outcome; what cannot be written, or is very large, is built again."""
     data = json.dumps(texts).encode() + b"\n" + program
-    if len(data) > _LARGEST:
+    most = CACHE_MB.get() << 20
+    if len(data) > most * _LARGEST:
         return
     with suppress(OSError):
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_whole(place, hashlib.sha256(data).digest() + data)
-        others = [p for p in place.parent.iterdir() if p.suffix == _SUFFIX]
-        if len(others) > _MOST:
-            others.sort(key=lambda path: path.stat().st_mtime)
-            for old in others[:-_MOST]:
-                old.unlink(missing_ok=True)
+        _make_room(place.parent, most)
+
+
+def _make_room(folder: Path, most: int) -> None:
+    """Where builds take more than so many bytes, remove those that were used longest ago."""
+    builds = []
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # another process removed it
+            if path.suffix == _SUFFIX:
+                status = path.stat()
+                builds.append((status.st_mtime_ns, status.st_size, path))
+    total = sum(size for _, size, _ in builds)
+    if total <= most:
+        return
+    for _, size, path in sorted(builds):
+        if total <= most * _LEFT_FULL:
+            break
+        path.unlink(missing_ok=True)
+        total -= size
