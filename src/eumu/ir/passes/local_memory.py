@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
-from eumu.ir.function import Op, RootKind, Value
+from eumu.ir.function import Block, Op, RootKind, Value
 from eumu.ir.operations.lanes import Const
 from eumu.ir.operations.memory import (
     UNWRITTEN_SPACES,
@@ -23,8 +23,9 @@ from eumu.ir.operations.memory import (
     StoreBlock,
 )
 from eumu.ir.operations.state import OnRegion, Read, Write
+from eumu.ir.passes.padding import Empty, Filled, copied, fourths
 from eumu.ir.passes.written import Written, unsigned
-from eumu.types import UD
+from eumu.types import BOOL, UD
 
 _RESERVED = {BTI_SLM: Space.SLM, SCRATCH_STATE: Space.SCRATCH}
 
@@ -36,9 +37,12 @@ Report = Callable[[str, Value], None]
 class LocalMemory:
     """The memory operations of one block."""
 
-    def __init__(self, written: Written, report: Report, *, device: bool = False) -> None:
+    def __init__(
+        self, written: Written, report: Report, filled: Filled, block: Block, *, device: bool
+    ) -> None:
         """With `device` memory of the device is followed, too."""
         self.w, self.b, self.report, self.device = written, written.b, report, device
+        self._empty, self._copied = Empty(filled), copied(block)
         self.first = 0  # lane of the instruction
         self._copies: set[int] = set()  # values that are as they were loaded
         self._loaded: set[str] = set()  # roots that were last written by loads
@@ -50,6 +54,7 @@ class LocalMemory:
     def follow(self, op: Op) -> None:
         """Note surface indices that are constants: the compiler sets them just before their use;
         and what is as it was loaded."""
+        self._empty.follow(op)
         if isinstance(op, (Load, LoadBlock)):
             self._copies.update(value.id for value in op.results)
         elif isinstance(op, Write) and op.args[0].id in self._copies:
@@ -179,19 +184,41 @@ class LocalMemory:
             self.b.store(held, address, lanes, data, surface)
 
     def harmless(self, op: Access, x: Value) -> Value | None:
-        """The lanes of stored data that may be undefined: padding of a structure is copied, too.
+        """The lanes of stored data that may be undefined: padding is stored, too.
 
-        That is some bytes of an element that nothing has computed as a whole, or an element of
-        several that are stored as they were loaded, if something of the lane is written.
+        That is some bytes of an element that nothing has computed as a whole; an element of several
+        that are stored as they were loaded, together or one by one, if something of the lane is
+        written; and the last element of several, if nothing in the function is put there, or if it
+        is as it was loaded, and the others are written.
         """
         if self.w.bits(x) is None:
             return None
-        harmless = None if x.id in self._computed else self.w.padded(x)
-        data = op.data
-        if len(data) > 1 and all(value.id in self._copies for value in data):
-            others = reduce(self.b.or_, [self.w.some(value) for value in data])
-            harmless = others if harmless is None else self.b.or_(harmless, others)
-        return harmless
+        found = [] if x.id in self._computed else [self.w.padded(x)]
+        *others, last = data = op.data
+        if x.id in self._copied:
+            found.append(self._any(self._copied[x.id]))
+        if others and all(value.id in self._copies for value in data):
+            found.append(self._any(data))
+        elif others and x is last:
+            found.append(self._last(others, x))
+        elif (
+            not others and x.id in self._empty.lanes
+        ):  # lanes may be the elements of a uniform vector
+            found.append(self.b.const(BOOL, fourths(self._empty.lanes[x.id]), x.width))
+        lanes = [mask for mask in found if mask is not None]
+        return reduce(self.b.or_, lanes) if lanes else None
+
+    def _last(self, others: Sequence[Value], x: Value) -> Value | None:
+        """The lanes in which the last element of several may be padding."""
+        written = reduce(self.b.and_, [self.w.some(value) for value in others])
+        if x.id in self._copies:
+            return written
+        if x.id not in self._empty.lanes:
+            return None
+        return self.b.and_(written, self.b.const(BOOL, self._empty.lanes[x.id], x.width))
+
+    def _any(self, values: Sequence[Value]) -> Value:
+        return reduce(self.b.or_, [self.w.some(value) for value in values])
 
     def _settled(self, op: Access, x: Value) -> Value:
         """The written bits of stored data: what is undefined was reported, and is no more; padding

@@ -31,6 +31,7 @@ from eumu.ir.operations.state import (
     addressed,
 )
 from eumu.ir.passes.local_memory import LocalMemory, Place
+from eumu.ir.passes.padding import Filled
 from eumu.ir.passes.written import SHADOW_DISTANCE, Written
 from eumu.types import BOOL, UB, UD, UW
 
@@ -50,7 +51,8 @@ def find_undefined(function: Function, *, device: bool = False) -> Function:
     used = [v.id for block in function.blocks for op in block.ops for v in op.results]
     shadows = _shadows(function)
     copy.roots |= {shadow.name: shadow for shadow in shadows.values()}
-    instrument = _Instrument(copy, Builder(copy, max(used, default=-1) + 1), shadows)
+    builder = Builder(copy, max(used, default=-1) + 1)
+    instrument = _Instrument(copy, builder, shadows, Filled(function))
     instrument.device = device
     instrument.follows = not any(op.name == "send" for b in function.blocks for op in b.ops)
     for index, block in enumerate(function.blocks):
@@ -92,10 +94,12 @@ def _address(root: Root) -> int:
 class _Instrument:
     """Rewrites the blocks of a function."""
 
-    def __init__(self, function: Function, builder: Builder, shadows: dict[str, Root]) -> None:
+    def __init__(
+        self, function: Function, builder: Builder, shadows: dict[str, Root], filled: Filled
+    ) -> None:
         self.function, self.b, self.shadows = function, builder, shadows
         self.w = Written(builder, shadows)
-        self.memory = LocalMemory(self.w, self._report)
+        self.filled = filled
         self._offsets: dict[int, int] = {}  # first lane of an instruction
         self.follows = True  # what is written in local memory
         self.device = False  # and in that of the device
@@ -104,7 +108,7 @@ class _Instrument:
         """The block with shadows and reports."""
         out = Block(block.label)
         self.b.block, self.w = out, Written(self.b, self.shadows)
-        self.memory = LocalMemory(self.w, self._report, device=self.device)
+        self.memory = LocalMemory(self.w, self._report, self.filled, block, device=self.device)
         if is_first:
             self._fill()
         for op in block.ops:
