@@ -7,7 +7,7 @@ import random
 import socket
 import struct
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,13 +27,19 @@ BASE, SIZE = 0x200000000000, 64 << 20
 INTERESTING = (0, 1, 2, 3, 8, 255, 1 << 16, 1 << 31, (1 << 32) - 1)
 
 
-@pytest.fixture(scope="module")
-def service() -> Iterator[_Service]:
+@cache
+def _map() -> None:
+    """Once in a process, which may come back to this file after others."""
     fd = os.memfd_create("test")
     os.ftruncate(fd, SIZE)
     map_file(fd, BASE, SIZE)
     os.close(fd)
-    yield _Service(SharedMemory(BASE, SIZE), os.getpid(), ClOptions(device="skl"))
+
+
+@pytest.fixture(scope="module")
+def service() -> _Service:
+    _map()
+    return _Service(SharedMemory(BASE, SIZE), os.getpid(), ClOptions(device="skl"))
 
 
 @pytest.mark.parametrize("request_", list(RequestCode)[1:], ids=lambda r: r.name)
