@@ -15,7 +15,7 @@ from eumu.campaign.tasks import DIFFERS, SAME, Task
 from eumu.fuzz.opencl.expressions import Expressions
 from eumu.fuzz.opencl.kernels import FEATURES, kernel, source
 from eumu.fuzz.opencl.scope import Lvalue, Scope
-from eumu.fuzz.opencl.types import UINT
+from eumu.fuzz.opencl.types import UINT, Type
 from eumu.platforms import platform
 from eumu.zebin import compilers
 
@@ -61,6 +61,17 @@ def test_nothing_but_variables_is_subtracted_with_saturation() -> None:
                 type for _ in wrong.findall(Expressions(Random(seed), scope)._builtin(type, 0))
             ]
     assert set(found) == {UINT}
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_a_sum_with_a_high_half_does_not_overflow(lanes: int) -> None:
+    """Half of any number may be added to the high half of any product; signed sums have no more."""
+    type = Type("int", 32, True).of(lanes)
+    scope = Scope([Lvalue("v0", type)])
+    made = [Expressions(Random(seed), scope)._builtin(type, 0) for seed in range(400)]
+    sums = [text for text in made if text.startswith("mad_hi(")]
+    assert sums
+    assert all(text.endswith(f" >> ({type})(1))))") for text in sums), sums
 
 
 def test_a_device_without_something_gets_no_kernel_with_it() -> None:

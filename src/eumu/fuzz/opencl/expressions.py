@@ -160,6 +160,8 @@ class Expressions:
         arguments = [self.of(type, depth - 1) for _ in range(3 if name in _THREE else 2)]
         if name == "sub_sat" and type.is_signed:  # less a constant it is wrong at -O0
             arguments[1] = self._varied(type, arguments[1])
+        if name == "mad_hi" and type.is_signed:  # the high half is at most a quarter of all numbers
+            arguments[2] = f"(({type})({arguments[2]} >> ({type})(1)))"
         text = f"{name}({', '.join(arguments)})"
         return f"as_{type}({text})" if name == "abs_diff" else text
 
