@@ -102,3 +102,50 @@ def test_a_vector_of_three_in_a_structure(
     monkeypatch.setenv("EUMU_OCLOC", ocloc)
     for device in ("skl", "dg2", "pvc"):
         assert _ran(text, tmp_path, device, "", numbers, before=before) != made
+
+
+def test_a_vector_of_three_that_says_an_element(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With optimization, nothing is left in 22.43 of a kernel that asks a shortened lane for it."""
+    text = (
+        "ulong3 p[4]; for (uint k = 0; k < 4; k++) p[k] = (ulong3)(i + k + 1, n, a[i]);"
+        " p[(uint)p[i & 3].s2 & 3] = p[i & 3]; c[i] = p[0].s0;"
+    )
+    numbers = [0, 1, 0, 1]
+    for compiler, options in ((newest_ocloc, ""), (newest_ocloc, _OFF), (ocloc, _OFF)):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        assert _ran(text, tmp_path, "dg2", options, numbers) == [1, 2, 5, 4], (compiler, options)
+    monkeypatch.setenv("EUMU_OCLOC", ocloc)
+    for device in ("skl", "dg2"):
+        assert _ran(text, tmp_path, device, "", numbers) == numbers  # `c` as it was
+
+
+def test_a_vector_of_constants_made_shorter(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without optimization, 22.43 builds no product of zeros that come of it for `pvc`."""
+    text = "uchar8 v = (uchar8)((uchar)a[i]) * convert_uchar8((short8)(0x7f00)); c[i] = v.s1 + 1;"
+    monkeypatch.setenv("EUMU_OCLOC", newest_ocloc)
+    assert _ran(text, tmp_path, "pvc", _OFF, [3]) == [1]
+    monkeypatch.setenv("EUMU_OCLOC", ocloc)
+    assert _ran(text, tmp_path, "pvc", "", [3]) == [1]
+    with pytest.raises(eumu.BuildError, match="does not say why"):
+        _ran(text, tmp_path, "pvc", _OFF, [3])
+
+
+def test_global_ids_of_groups_of_a_required_size(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With optimization, 26.27 stores the first lane's id in every lane on `pvc`."""
+    required = "__attribute__((reqd_work_group_size(32, 1, 1))) "
+    for compiler, options, before in (
+        (ocloc, "", required),
+        (newest_ocloc, _OFF, required),
+        (newest_ocloc, "", ""),
+    ):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        made = _ran("c[i] = i;", tmp_path, "pvc", options, [0] * 32, before=before)
+        assert made == list(range(32)), (compiler, options, before)
+    monkeypatch.setenv("EUMU_OCLOC", newest_ocloc)
+    assert _ran("c[i] = i;", tmp_path, "pvc", "", [0] * 32, before=required) == [0] * 32
