@@ -1,5 +1,5 @@
-"""Bugs of Intel's compiler that random OpenCL C has found, in the releases that have them
-(docs/findings.md): a difference that one of them explains is nobody else's.
+"""Bugs of Intel's compiler that random OpenCL C and kernels like it have found, in the releases
+that have them (docs/findings.md): a difference that one of them explains is nobody else's.
 """
 
 from __future__ import annotations
@@ -149,3 +149,20 @@ def test_global_ids_of_groups_of_a_required_size(
         assert made == list(range(32)), (compiler, options, before)
     monkeypatch.setenv("EUMU_OCLOC", newest_ocloc)
     assert _ran("c[i] = i;", tmp_path, "pvc", "", [0] * 32, before=required) == [0] * 32
+
+
+def test_a_rounding_mode_that_stays(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With optimization, a branch of 22.43 changes it, so what follows rounds as lanes went."""
+    text = (
+        "ulong u = (ulong)a[i] << 20 | a[i];"
+        " c[i] = as_uint(convert_float_rtn(u) * 1.3f) ^ as_uint(convert_float_rtz((uint)u));"
+    )
+    monkeypatch.setenv("EUMU_OCLOC", newest_ocloc)
+    right = _ran(text, tmp_path, "dg2", "", [1, 7, 3])
+    monkeypatch.setenv("EUMU_OCLOC", ocloc)
+    assert _ran(text, tmp_path, "skl", _OFF, [1, 7, 3]) == right
+    for device in ("skl", "dg2", "pvc"):
+        with pytest.raises(eumu.Unsupported, match="%cr0 is not a known constant"):
+            _ran(text, tmp_path, device, "", [1, 7, 3])
