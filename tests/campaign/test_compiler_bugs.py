@@ -166,3 +166,19 @@ def test_a_rounding_mode_that_stays(
     for device in ("skl", "dg2", "pvc"):
         with pytest.raises(eumu.Unsupported, match="%cr0 is not a known constant"):
             _ran(text, tmp_path, device, "", [1, 7, 3])
+
+
+def test_a_difference_of_a_generic_pointer_and_an_array(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of the two addresses has the bit that says "private"."""
+    text = "int p[24]; p[a[i]] = 1; int *q = p + a[i]; long d = q - PLACE; c[i] = (d >> 32) + d;"
+    for compiler in (ocloc, newest_ocloc):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        for place, options, high in (
+            ("p", "-cl-std=CL3.0 " + _OFF, 0x8000000),
+            ("(int *)p", "-cl-std=CL3.0 " + _OFF, 0),
+            ("p", "-cl-std=CL1.2 " + _OFF, 0),
+        ):
+            made = _ran(text.replace("PLACE", place), tmp_path, "dg2", options, [3, 9])
+            assert made == [high + 3, high + 9], (compiler, place, options)
