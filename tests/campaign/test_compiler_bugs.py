@@ -159,13 +159,15 @@ def test_a_rounding_mode_that_stays(
         "ulong u = (ulong)a[i] << 20 | a[i];"
         " c[i] = as_uint(convert_float_rtn(u) * 1.3f) ^ as_uint(convert_float_rtz((uint)u));"
     )
+    numbers = [1, 7, 3, 0x12345]  # only the last one takes the branch
     monkeypatch.setenv("EUMU_OCLOC", newest_ocloc)
-    right = _ran(text, tmp_path, "dg2", "", [1, 7, 3])
+    right = _ran(text, tmp_path, "dg2", "", numbers)
     monkeypatch.setenv("EUMU_OCLOC", ocloc)
-    assert _ran(text, tmp_path, "skl", _OFF, [1, 7, 3]) == right
+    assert _ran(text, tmp_path, "skl", _OFF, numbers) == right
     for device in ("skl", "dg2", "pvc"):
-        with pytest.raises(eumu.Unsupported, match="%cr0 is not a known constant"):
-            _ran(text, tmp_path, device, "", [1, 7, 3])
+        assert _ran(text, tmp_path, device, "", numbers[:3]) == right[:3]
+        wrong = [*right[:2], right[2] - 1, right[3]]
+        assert _ran(text, tmp_path, device, "", numbers) == wrong
 
 
 def test_a_difference_of_a_generic_pointer_and_an_array(

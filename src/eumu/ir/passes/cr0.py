@@ -8,7 +8,7 @@ blocks: when lanes pass over a block where others may wait, that block runs next
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import field, replace
 
 from eumu.errors import Unsupported
 from eumu.ir.function import Function, Op, Terminator
@@ -41,6 +41,8 @@ class Cr0State:
 
 
 START = Cr0State()
+States = dict[Known, Cr0State]  # what is there if %cr0 is so, for each constant that it may be
+_MOST_STATES = 4  # of a block
 
 
 @dataclass(slots=True)
@@ -166,32 +168,49 @@ def _mask(type: Type) -> int:
     return (1 << max(type.bits, 1)) - 1
 
 
-def entry_states(function: Function) -> dict[int, Cr0State]:
+def entry_states(function: Function) -> dict[int, States]:
     """%cr0 at the start of each block that can be reached; 0 when the thread starts.
 
     Raises `Unsupported` for a subroutine that changes it.
     """
     if not function.blocks:
         return {}
-    together = stays_together(function)
+    together, start = stays_together(function), {START.cr0: START}
     if _prologue_only(function):
         after = Cr0State(_exit(function, 0, START, together).cr0)
-        return {0: START, **dict.fromkeys(range(1, len(function.blocks)), after)}
+        return {0: start, **{k: {after.cr0: after} for k in range(1, len(function.blocks))}}
     edges = _edges(function)
-    states = {0: START}
-    exits: dict[int, Cr0State] = {}
-    pending = [0]
+    states: dict[int, States] = {0: start}
+    exits: dict[int, States] = {}
+    pending: list[tuple[int, Known]] = [(0, START.cr0)]
     while pending:
-        block = pending.pop()
-        exits[block] = _exit(function, block, states[block], together)
+        block, cr0 = pending.pop()
+        if cr0 not in states[block]:
+            continue
+        after = _exit(function, block, states[block][cr0], together)
+        exits.setdefault(block, {})[cr0] = after
         for target in edges[block]:
-            before = states.get(target)
-            after = exits[block] if before is None else before.meet(exits[block])
-            if after != before:
-                states[target] = after
-                pending.append(target)
+            there = states.setdefault(target, {})
+            if _enter(there, after):
+                pending.append((target, None if None in there else after.cr0))
     _check_subroutines(function, states, exits)
     return states
+
+
+def _enter(states: States, state: Cr0State) -> bool:
+    """Add a state to those of a block; whether that changes one."""
+    if None in states or (state.cr0 not in states and len(states) == _MOST_STATES):
+        state = replace(state, cr0=None)
+    if state.cr0 is None:
+        for other in states.values():
+            state = other.meet(state)
+        changes = states != {None: state}
+        states.clear()
+    else:
+        state = states.get(state.cr0, state).meet(state)
+        changes = states.get(state.cr0) != state
+    states[state.cr0] = state
+    return changes
 
 
 def _prologue_only(function: Function) -> bool:
@@ -294,7 +313,7 @@ def _parks(function: Function, blocks: set[int]) -> Iterator[int]:
 
 
 def _check_subroutines(
-    function: Function, states: dict[int, Cr0State], exits: dict[int, Cr0State]
+    function: Function, states: dict[int, States], exits: dict[int, States]
 ) -> None:
     """A subroutine must leave %cr0 as it found it."""
     for entry, blocks in _procedures(function).items():
@@ -302,11 +321,9 @@ def _check_subroutines(
             continue
         for index in sorted(blocks & exits.keys()):
             end = function.blocks[index].end
-            if (
-                end
-                and end.name == "ret"
-                and (exits[index].cr0 is None or exits[index].cr0 != states[entry].cr0)
-            ):
+            left = {state.cr0 for state in exits[index].values()}
+            is_kept = len(left) == 1 and None not in left and left == states[entry].keys()
+            if end and end.name == "ret" and not is_kept:
                 spans = function.spans
                 span = spans[end.inst] if 0 <= end.inst < len(spans) else None
                 raise Unsupported("a subroutine that changes %cr0", span=span)

@@ -13,7 +13,8 @@ from dataclasses import replace
 from eumu.errors import Unsupported
 from eumu.ir.function import Block, Function, Op, Value
 from eumu.ir.operations.arithmetic import Rounded, Rounding
-from eumu.ir.passes.cr0 import START, Tracker, entry_states, moves_cr0, stays_together
+from eumu.ir.passes.cr0 import START, Known, Tracker, entry_states, moves_cr0, stays_together
+from eumu.ir.passes.versions import joined
 from eumu.types import DF, HF, F, Type
 
 KEEP_DENORMALS: dict[Type, int] = {DF: 1 << 6, F: 1 << 7, HF: 1 << 10}
@@ -37,17 +38,21 @@ _FLUSHES = {
 def fold_modes(function: Function) -> Function:
     """A copy of `function` without roundings of %cr0, that flushes denormals where it says so.
 
-    Raises `Unsupported` for float arithmetic where %cr0 is not one constant.
+    Where %cr0 may be one of a few constants, there is a block for each.  Raises `Unsupported` for
+    float arithmetic where it may be anything.
     """
     states, together = entry_states(function), stays_together(function)
-    fresh = _first_free(function)
-    blocks = [
-        _Rewriter(function, fresh, Tracker.entering(states.get(index, START), together)).block(
-            block
-        )
-        for index, block in enumerate(function.blocks)
-    ]
-    return replace(function, blocks=blocks)
+    fresh, versions = _first_free(function), list[dict[Known, Block]]()
+    for index, block in enumerate(function.blocks):
+        made = {
+            cr0: _Rewriter(function, fresh, Tracker.entering(state, together)).block(block)
+            for cr0, state in states.get(index, {START.cr0: START}).items()
+        }
+        first = next(iter(made.values()))
+        versions.append(made if any(b.ops != first.ops for b in made.values()) else {None: first})
+    if all(len(made) == 1 for made in versions):
+        return replace(function, blocks=[block for made in versions for block in made.values()])
+    return replace(function, blocks=joined(function, versions, fresh))
 
 
 def _first_free(function: Function) -> Iterator[int]:
