@@ -29,6 +29,8 @@ from eumu.types import BOOL, UD
 
 _RESERVED = {BTI_SLM: Space.SLM, SCRATCH_STATE: Space.SCRATCH}
 
+_LEAST_BLOCK = 16  # bytes that a message of blocks stores at least
+
 # The space of an access and the lanes for which it is that.
 Place = tuple[Space, Value]
 Report = Callable[[str, Value], None]
@@ -205,6 +207,8 @@ class LocalMemory:
             not others and x.id in self._empty.lanes
         ):  # lanes may be the elements of a uniform vector
             found.append(self.b.const(BOOL, fourths(self._empty.lanes[x.id]), x.width))
+            if isinstance(op, StoreBlock) and op.size == _LEAST_BLOCK:
+                found.append(self._second_half(x))
         lanes = [mask for mask in found if mask is not None]
         return reduce(self.b.or_, lanes) if lanes else None
 
@@ -216,6 +220,15 @@ class LocalMemory:
         if x.id not in self._empty.lanes:
             return None
         return self.b.and_(written, self.b.const(BOOL, self._empty.lanes[x.id], x.width))
+
+    def _second_half(self, x: Value) -> Value | None:
+        """The lanes behind the first half of a block if that half is written: there is no shorter
+        block, and a frame of a call has less to keep."""
+        half, written = x.width // 2, self.w.some(x)
+        if not all(self._empty.lanes[x.id][half:]):
+            return None
+        first = reduce(self.b.and_, [self.b.shuffle(written, (k,) * x.width) for k in range(half)])
+        return self.b.and_(first, self.b.const(BOOL, [k >= half for k in range(x.width)], x.width))
 
     def _any(self, values: Sequence[Value]) -> Value:
         return reduce(self.b.or_, [self.w.some(value) for value in values])
