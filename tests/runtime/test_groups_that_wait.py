@@ -13,8 +13,10 @@ import pytest
 import eumu
 from eumu.errors import Fault, Unsupported
 from eumu.exec.jit import Jit
-from eumu.exec.jit.host import engine
+from eumu.exec.jit.host import engine, reinforcements
+from eumu.exec.jit.host.launch import Launch, Worker
 from eumu.exec.jit.host.reinforcements import reinforced
+from interruptions import at_every_line
 
 SOURCE = """
 kernel void meet(global int *come, global int *out) {    // a barrier of all groups
@@ -136,3 +138,53 @@ def test_what_goes_wrong_is_told(error: Exception) -> None:
     with reinforced(np.zeros(1, np.uint64), 5, another, lambda: None, failures.append):
         assert asked.wait(10)
     assert failures == ([error] if isinstance(error, MemoryError) else [])
+
+
+def test_an_interrupt_leaves_nobody_behind() -> None:
+    """Wherever it comes: what is started uses memory of the launch."""
+    active, lock = set[int](), threading.Lock()
+    begun, left = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with lock:
+            active.add(threading.get_ident())
+        begun.set()
+        left.wait(10)
+        with lock:
+            active.discard(threading.get_ident())
+
+    def launch() -> None:
+        begun.clear()
+        left.clear()
+        with reinforced(np.zeros(1, np.uint64), 200, lambda: work, left.set, failures.append):
+            assert begun.wait(10)
+            left.set()
+
+    def check() -> None:
+        assert not active and not failures
+
+    failures: list[BaseException] = []
+    assert at_every_line(launch, check, ("jit/host/reinforcements",)) > 10
+
+
+@pytest.mark.usefixtures("ocloc")
+def test_who_comes_at_once_has_work_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if the launch's own workers have not begun yet."""
+    monkeypatch.setattr(reinforcements, "_EVERY", 0.0001)
+    run, prepare, prepared = Launch._run, Launch.prepare, list[object]()
+
+    def late(self: Launch, *given: Any) -> None:
+        threading.Event().wait(0.05)
+        run(self, *given)
+
+    def noted(self: Launch, worker: Worker, *more: Any) -> None:
+        prepared.append(worker)
+        prepare(self, worker, *more)
+
+    monkeypatch.setattr(Launch, "_run", late)
+    monkeypatch.setattr(Launch, "prepare", noted)
+    device, size = _device("skl", "jit", 2, monkeypatch), 640
+    arrays = [device.array(np.zeros(n, np.int32)) for n in (64, 2 * size)]
+    _program("skl")["meet"].launch(device, size, 64, arrays)
+    assert arrays[1].numpy()[size:].tolist() == [(i + 64) % size for i in range(size)]
+    assert len(prepared) == len(set(map(id, prepared))) > 2

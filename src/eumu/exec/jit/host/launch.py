@@ -349,9 +349,9 @@ class Launch:
         if stop is not None:
             stop.attach(self.stop)
         if more is not None and last - first > 1 and not self.compiled.is_deep:
-            another = partial(self._another, workers, last, more)
+            own, another = [*workers], partial(self._another, workers, last, more)
             with reinforced(self.table[1:2], last, another, self.leave, self.fail):
-                self._run(workers, last, 1)
+                self._run(own, last, 1)
         else:
             self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
         return self.ended(workers, first)
@@ -416,7 +416,6 @@ class Launch:
             self._alone = workers[0].last or None
             call(workers[0].address, groups)
             return
-        count = len(workers)  # as they are now: more may come
         for number, worker in enumerate(workers):
             self.prepare(worker, number, chunk)
         with told(self.progress, self.table[1:2], self.groups, self.fail):
@@ -426,6 +425,6 @@ class Launch:
 
             if is_deep:
                 stack = self.compiled.loaded.stack
-                run_with_stack(work, count, self.leave, stack)
+                run_with_stack(work, len(workers), self.leave, stack)
             else:
-                pool().run(work, count, self.leave)
+                pool().run(work, len(workers), self.leave)

@@ -37,7 +37,7 @@ def reinforced(
     All have ended at the end; `leave` makes them.  `fail` is given what goes wrong.
     """
     ended = threading.Event()
-    ends: list[threading.Lock] = []
+    ends: list[threading.Event] = []
 
     def watch() -> None:
         expected, count = -1, 1  # groups begun if no worker took one, but those started last
@@ -51,17 +51,21 @@ def reinforced(
                 _start(partial(_guarded, work, fail), ends)
             expected, count = now + started, 2 * count if stay else 1
 
-    watching: list[threading.Lock] = []
-    _start(partial(_guarded, watch, fail), watching)
+    watching: list[threading.Event] = []
+
+    def join() -> None:
+        ended.set()
+        _wait(watching)  # then nobody starts any more
+        _wait(ends)
+
     try:
+        _start(partial(_guarded, watch, fail), watching)
         yield
+        join()
     except BaseException:
         leave()
+        join()
         raise
-    finally:
-        ended.set()
-        _join(watching, leave)
-        _join(ends, leave)
 
 
 def _guarded(work: Callable[[], object], fail: Callable[[BaseException], object]) -> None:
@@ -73,30 +77,20 @@ def _guarded(work: Callable[[], object], fail: Callable[[BaseException], object]
         fail(error)
 
 
-def _start(work: Callable[[], object], ends: list[threading.Lock]) -> None:
-    """Start a thread that lets go of a lock at its end."""
-    end = threading.Lock()
-    end.acquire()
+def _start(work: Callable[[], object], ends: list[threading.Event]) -> None:
+    """Start a thread that says when it has ended."""
+    end = threading.Event()
 
     def run() -> None:
         try:
             work()
         finally:
-            end.release()
+            end.set()
 
     stacks.start(run, "eumu reinforcement", stacks.USUAL)
     ends.append(end)
 
 
-def _join(ends: Sequence[threading.Lock], leave: Callable[[], object]) -> None:
-    """Wait for threads, also after an interruption, which makes them leave."""
-    try:
-        for end in ends:
-            with end:
-                pass
-    except BaseException:
-        leave()
-        for end in ends:
-            with end:
-                pass
-        raise
+def _wait(ends: Sequence[threading.Event]) -> None:
+    for end in ends:
+        end.wait()
