@@ -12,10 +12,12 @@ import pytest
 
 import eumu
 from eumu.errors import Fault, Unsupported
+from eumu.exec import tiered
 from eumu.exec.jit import Jit
-from eumu.exec.jit.host import engine, reinforcements
+from eumu.exec.jit.host import engine, launch, reinforcements
 from eumu.exec.jit.host.launch import Launch, Worker
 from eumu.exec.jit.host.reinforcements import reinforced
+from eumu.exec.snapshot import Preemption
 from interruptions import at_every_line
 
 SOURCE = """
@@ -70,6 +72,46 @@ def test_groups_wait(
         arrays = [device.array(np.zeros(n, np.int32)) for n in (64, 2 * size)]
         _program("skl")[kernel].launch(device, size, 64, arrays, level=level)
         assert arrays[1].numpy()[size:].tolist() == [(i + 64) % size for i in range(size)]
+
+
+def _chain(device: eumu.Device, groups: int) -> None:
+    arrays = [device.array(np.zeros(n, np.int32)) for n in (64, 128 * groups)]
+    _program("skl")["chain"].launch(device, 64 * groups, 64, arrays, fuel=1 << 28)
+    expected = [(i + 64) % (64 * groups) for i in range(64 * groups)]
+    assert arrays[1].numpy()[64 * groups :].tolist() == expected
+
+
+@pytest.mark.usefixtures("ocloc")
+def test_code_that_takes_more_than_a_thread_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its workers have stacks of their own, and so have those that come later."""
+    monkeypatch.setenv("EUMU_CACHE", "off")
+    monkeypatch.setattr(launch, "fits_anywhere", lambda stack: False)
+    _chain(_device("skl", "jit", 2, monkeypatch), 12)
+
+
+@pytest.mark.usefixtures("ocloc")
+def test_better_code_does_not_come_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would run the groups that have not begun when those have ended that wait for them."""
+    monkeypatch.setenv("EUMU_CACHE", "off")
+    monkeypatch.setattr(tiered, "patience", lambda function: 0.0)
+    device, stopped = _device("skl", "jit", 1, monkeypatch), threading.Event()
+    device.use("jit", tiered.tiered())
+    stop = Preemption.stop
+
+    def noted(preemption: Preemption) -> None:
+        stop(preemption)
+        stopped.set()
+
+    more = Jit._more
+
+    def late(self: Jit, *known: Any) -> Any:
+        assert stopped.wait(60)
+        return more(self, *known)
+
+    monkeypatch.setattr(Preemption, "stop", noted)
+    monkeypatch.setattr(Jit, "_more", late)
+    _chain(device, 12)
+    assert stopped.is_set()
 
 
 @pytest.mark.usefixtures("ocloc")

@@ -24,7 +24,7 @@ from eumu.exec.jit.host.messenger import Messenger
 from eumu.exec.jit.host.progress import STOPPED, told
 from eumu.exec.jit.host.reinforcements import reinforced
 from eumu.exec.jit.host.signals import MAIN, error_of, is_main_thread, python_address
-from eumu.exec.jit.host.stacks import fits_anywhere, refuse_large
+from eumu.exec.jit.host.stacks import USUAL, fits_anywhere, refuse_large
 from eumu.exec.jit.host.target import large
 from eumu.exec.jit.host.workers import pool, run_with_stack
 from eumu.exec.jit.interface import MESSAGE, REPORT, SEND, UNLIKELY, Module
@@ -84,6 +84,11 @@ class Compiled:
     messages: tuple[int, ...]  # those of `message` and `send` operations
     composes: bool  # whether there are `send` operations that are always enabled
     is_deep: bool  # whether it runs on threads whose stacks are made for it
+
+    @property
+    def stack(self) -> int:
+        """The bytes of stack for a thread of its own that runs it, and Python."""
+        return USUAL + (self.loaded.stack if self.is_deep else 0)
 
     @classmethod
     def of(cls, module: Module, loaded: Loaded) -> Compiled:
@@ -341,19 +346,22 @@ class Launch:
     ) -> int:
         """Run groups first … last - 1, or those before a stop; the first that has not run.
 
-        `more` gives another worker, where groups may wait for groups that have not begun.
+        `more` gives another worker, where groups may wait for groups that have not begun.  Those
+        are not stopped: the ones that have begun may never end then.
         A worker that faults keeps its records for the diagnosis.  What ends Python code that
         compiled code called, or a signal handler of Python, is raised when all workers have left.
         """
         self._table_words[1] = first
+        if more is not None and last - first > 1:
+            own, another = [*workers], partial(self._another, workers, last, more)
+            with reinforced(
+                self.table[1:2], last, another, self.leave, self.fail, self.compiled.stack
+            ):
+                self._run(own, last, 1)
+            return self.ended(workers, first)
         if stop is not None:
             stop.attach(self.stop)
-        if more is not None and last - first > 1 and not self.compiled.is_deep:
-            own, another = [*workers], partial(self._another, workers, last, more)
-            with reinforced(self.table[1:2], last, another, self.leave, self.fail):
-                self._run(own, last, 1)
-        else:
-            self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
+        self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
         return self.ended(workers, first)
 
     def _another(
@@ -424,7 +432,6 @@ class Launch:
                 call(workers[number].address, groups)
 
             if is_deep:
-                stack = self.compiled.loaded.stack
-                run_with_stack(work, len(workers), self.leave, stack)
+                run_with_stack(work, len(workers), self.leave, self.compiled.stack)
             else:
                 pool().run(work, len(workers), self.leave)

@@ -30,9 +30,10 @@ def reinforced(
     another: Callable[[], Callable[[], object] | None],
     leave: Callable[[], object],
     fail: Callable[[BaseException], object],
+    stack: int = stacks.USUAL,
 ) -> Iterator[None]:
     """While groups run, of which `taken[0]` have been begun: start what `another` gives, which runs
-    groups in a thread of its own, until it gives None.
+    groups in a thread of its own, with `stack` bytes, until it gives None.
 
     All have ended at the end; `leave` makes them.  `fail` is given what goes wrong.
     """
@@ -48,7 +49,7 @@ def reinforced(
                 work = another()
                 if work is None:
                     return
-                _start(partial(_guarded, work, fail), ends)
+                _start(partial(_guarded, work, fail), ends, stack)
             expected, count = now + started, 2 * count if stay else 1
 
     watching: list[threading.Event] = []
@@ -59,7 +60,7 @@ def reinforced(
         _wait(ends)
 
     try:
-        _start(partial(_guarded, watch, fail), watching)
+        _start(partial(_guarded, watch, fail), watching, stacks.USUAL)
         yield
         join()
     except BaseException:
@@ -77,7 +78,7 @@ def _guarded(work: Callable[[], object], fail: Callable[[BaseException], object]
         fail(error)
 
 
-def _start(work: Callable[[], object], ends: list[threading.Event]) -> None:
+def _start(work: Callable[[], object], ends: list[threading.Event], stack: int) -> None:
     """Start a thread that says when it has ended."""
     end = threading.Event()
 
@@ -87,7 +88,7 @@ def _start(work: Callable[[], object], ends: list[threading.Event]) -> None:
         finally:
             end.set()
 
-    stacks.start(run, "eumu reinforcement", stacks.USUAL)
+    stacks.start(run, "eumu reinforcement", stack)
     ends.append(end)
 
 

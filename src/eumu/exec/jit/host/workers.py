@@ -120,7 +120,7 @@ def pool() -> Pool:
 def run_with_stack(
     work: Callable[[int], object], workers: int, leave: Callable[[], object], stack: int
 ) -> None:
-    """What `Pool.run` does, on new threads alone, which have `stack` bytes beyond the usual.
+    """What `Pool.run` does, on new threads alone, which have `stack` bytes.
 
     Fewer if the system gives no more; Unsupported if it gives none.
     """
@@ -140,9 +140,7 @@ def run_with_stack(
 def _start(jobs: _Jobs, workers: int, stack: int) -> None:
     for number in range(workers):
         try:
-            stacks.start(
-                partial(jobs.begin, number), f"eumu deep worker {number}", stack + stacks.USUAL
-            )
+            stacks.start(partial(jobs.begin, number), f"eumu deep worker {number}", stack)
         except Unsupported:
             if number == 0:
                 raise
