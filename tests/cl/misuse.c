@@ -44,6 +44,16 @@ int main(int argc, char **argv) {
   clEnqueueWriteBuffer(q, m, CL_TRUE, 0, 256, data, 0, 0, 0);
   clEnqueueUnmapMemObject(q, m, at, 0, 0, 0);
   clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
+  /* and what goes by way of a buffer that stays mapped is the program's own memory there */
+  size_t none[3] = {0, 0, 0}, box[3] = {8, 8, 1};
+  cl_mem between = clCreateBuffer(c, CL_MEM_ALLOC_HOST_PTR, 256, 0, &e);
+  at = clEnqueueMapBuffer(q, between, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 256, 0, 0, 0, &e);
+  clEnqueueWriteBuffer(q, m, CL_TRUE, 0, 256, at, 0, 0, 0);
+  clEnqueueReadBuffer(q, m, CL_TRUE, 0, 256, at, 0, 0, 0);
+  clEnqueueWriteBufferRect(q, m, CL_TRUE, none, none, box, 16, 0, 16, 0, at, 0, 0, 0);
+  clEnqueueReadBufferRect(q, m, CL_TRUE, none, none, box, 16, 0, 16, 0, at, 0, 0, 0);
+  clEnqueueUnmapMemObject(q, between, at, 0, 0, 0);
+  clReleaseMemObject(between);
   clFinish(q);
   /* what has been released, what is another kind, and what is left */
   cl_mem dead = clCreateBuffer(c, 0, 64, 0, &e);

@@ -29,11 +29,11 @@ clEnqueueReadBuffer fails with CL_INVALID_VALUE (-30): 100 bytes from byte 200 o
 kernel add writes bytes 0 to 255 of buffer #1 (256 bytes) while the program has them mapped for reading
 kernel add is given bytes 64 to 127 of buffer #1 (256 bytes) while the program has them mapped for writing
 a command writes bytes 64 to 127 of buffer #1 (256 bytes) while the program has them mapped for writing
-clSetKernelArg fails with CL_INVALID_MEM_OBJECT (-38): buffer #3 (64 bytes) has been released before
-clEnqueueReadBuffer fails with CL_INVALID_MEM_OBJECT (-38): buffer #3 (64 bytes) has been released before
-clReleaseMemObject fails with CL_INVALID_MEM_OBJECT (-38): buffer #3 (64 bytes) has been released before
+clSetKernelArg fails with CL_INVALID_MEM_OBJECT (-38): buffer #4 (64 bytes) has been released before
+clEnqueueReadBuffer fails with CL_INVALID_MEM_OBJECT (-38): buffer #4 (64 bytes) has been released before
+clReleaseMemObject fails with CL_INVALID_MEM_OBJECT (-38): buffer #4 (64 bytes) has been released before
 clReleaseKernel fails with CL_INVALID_KERNEL (-48): command queue #1 is not of this kind
-clEnqueueNDRangeKernel fails with CL_INVALID_KERNEL_ARGS (-52): argument 0 'p' of kernel add is buffer #5 (256 bytes), which has been released before the launch
+clEnqueueNDRangeKernel fails with CL_INVALID_KERNEL_ARGS (-52): argument 0 'p' of kernel add is buffer #6 (256 bytes), which has been released before the launch
 clReleaseKernel fails with CL_INVALID_KERNEL (-48): kernel #1 has been released before
 """  # noqa: E501
 LEFT = {"context #1", "command queue #1", "buffer #2 (128 bytes)", "SVM allocation #1 (100 bytes)"}

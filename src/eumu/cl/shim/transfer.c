@@ -6,10 +6,16 @@ static size_t extent(const struct Command *c, size_t rows, size_t slices) {
   return (c->region[2] - 1) * slices + (c->region[1] - 1) * rows + c->region[0];
 }
 
+static int reads_object(cl_uint type) { return type == CL_COMMAND_READ_BUFFER || type == CL_COMMAND_READ_BUFFER_RECT || type == CL_COMMAND_READ_IMAGE; }
+
+static int writes_object(cl_uint type) { return type == CL_COMMAND_WRITE_BUFFER || type == CL_COMMAND_WRITE_BUFFER_RECT || type == CL_COMMAND_WRITE_IMAGE; }
+
+/* A pointer that the program gives may well lie in memory that it has mapped: that is its own then,
+ * as in transfers by way of a mapped buffer. */
 static void check_maps(const struct Command *c) {
   if (!facts.checks || c->map) return;
-  if (c->from) check_mapped("a command", c->from, extent(c, c->from_rows, c->from_slices), 0);
-  check_mapped("a command", c->to, extent(c, c->to_rows, c->to_slices), 1);
+  if (c->from && !writes_object(c->event->type)) check_mapped("a command", c->from, extent(c, c->from_rows, c->from_slices), 0);
+  if (!reads_object(c->event->type)) check_mapped("a command", c->to, extent(c, c->to_rows, c->to_slices), 1);
 }
 
 static cl_int move_rows(struct Command *c) {
