@@ -35,3 +35,24 @@ kernel void all_inside(global int *out, global struct parts *given) {
   int4 v = (int4)(i, 1, 2, 3);
   out[i] = own[0].c[i & 3] + shared[15 - i] + ((int *)&v)[i & 3] + given[i].c[1];
 }
+
+kernel void behind_a_pointer(global int *out, global struct parts *given) {
+  int i = get_global_id(0);
+  out[i] = given[0].b[i];
+}
+
+#if __OPENCL_C_VERSION__ >= 200
+int second(struct parts *given, int i) { return given->b[i]; }
+
+kernel void generic_pointer(global int *out, global struct parts *given) {
+  int i = get_global_id(0);
+  out[i] = second(given, i);
+}
+#endif
+
+struct row { int n; struct parts parts[2]; int last[1]; };
+
+kernel void open_ends(global int *out, global struct row *given, constant struct row *same, global int (*rows)[4]) {
+  int i = get_global_id(0);
+  out[i] = given->last[i] + same->last[i] + rows[0][i] + given->parts[1].c[i & 3] + given[1].last[0];
+}

@@ -23,7 +23,7 @@ def program(device: str) -> eumu.Program:
 
 def found(device: str, engine: str, name: str, check: str = "indices") -> list[Finding]:
     dev = eumu.Device(device, engine, check=check)
-    arrays = [dev.array(np.ones(n, np.int32)) for n in (16, 16 * 6)]
+    arrays = [dev.array(np.ones(n, np.int32)) for n in (16, 16 * 6, 16 * 6, 16 * 6)]
     kernel = program(device)[name]
     try:
         return list(kernel.launch(dev, 16, 16, arrays[: len(kernel.args)]).findings)
@@ -38,6 +38,7 @@ def found(device: str, engine: str, name: str, check: str = "indices") -> list[F
         ("member", "index 2 is outside of array 'b' of 2 elements", 14, 2),
         ("inner", "index 4 is outside of array 'grid' of 4 elements", 12, 4),
         ("in_constants", "index -1 is outside of array 'TABLE' of 3 elements", 13, 0),
+        ("behind_a_pointer", "index 2 is outside of array 'b' of 2 elements", 14, 2),
     ],
 )
 def test_each_is_found_with_its_array(
@@ -53,6 +54,20 @@ def test_each_is_found_with_its_array(
 @pytest.mark.parametrize(("device", "engine"), FORMS)
 def test_what_is_inside_has_no_finding(device: str, engine: str, ocloc: str) -> None:
     assert not found(device, engine, "all_inside", "indices,races,undefined")
+
+
+@pytest.mark.parametrize(("device", "engine"), FORMS)
+def test_the_last_member_behind_a_pointer_may_go_on(device: str, engine: str, ocloc: str) -> None:
+    assert not found(device, engine, "open_ends")
+
+
+def test_generic_pointers_are_followed(ocloc: str) -> None:
+    built = eumu.load(SOURCE, device="dg2", options="-cl-std=CL2.0", check="indices")
+    dev = eumu.Device("dg2", check="indices")
+    out, given = (dev.array(np.zeros(n, np.int32)) for n in (16, 16 * 6))
+    only, *more = built["generic_pointer"].launch(dev, 16, 16, [out, given]).findings
+    assert not more
+    assert only.reason == "index 2 is outside of array 'b' of 2 elements"
 
 
 def test_a_module_that_is_damaged_is_refused() -> None:

@@ -32,7 +32,9 @@ _END: Final = 56  # OpFunctionEnd
 _UCONVERT: Final = 113
 _COPIES: Final = (63, 64)  # OpCopyMemory, OpCopyMemorySized
 _CHAINS: Final = {65: 4, 66: 4, 67: 5, 70: 5}  # where the indices of an access chain begin
-_PRIVATE: Final = (0, 4, 7)  # constants, local and private memory
+_VARIABLE: Final = 59
+_OWN: Final = (4, 7)  # local and private memory
+_SHARED: Final = (0, 5, 8)  # constant, global and generic memory
 _LENGTH_BITS: Final = 64
 # Values that may be indices or pointers: instructions with a type and a number first.
 _VALUES: Final = frozenset(
@@ -65,6 +67,8 @@ class _Module:
     names: dict[int, str] = field(default_factory=dict)
     strings: dict[int, str] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)  # pointers that something goes through
+    variables: set[int] = field(default_factory=set)
+    chains: dict[int, tuple[int, Words]] = field(default_factory=dict)
     check: int = 0
 
     def instructions(self) -> Iterator[tuple[int, Words]]:
@@ -113,6 +117,10 @@ def _read(words: Words) -> _Module:
             m.used.add(inst[1])
         elif opcode in _COPIES:
             m.used.update(inst[1:3])
+        if opcode == _VARIABLE:
+            m.variables.add(inst[2])
+        if opcode in _CHAINS:
+            m.chains[inst[2]] = opcode, inst
         if opcode in _VALUES:
             m.of[inst[2]] = inst[1]
     for pointer in [*m.used]:
@@ -151,27 +159,18 @@ class _Writer:
             self.place = Place("", 0)
         (self.body if self._is_body else self.head).extend(inst)
         if opcode in _CHAINS and not self._is_check and inst[2] in self.m.used:
-            for index, length, name in self._indices(inst, _CHAINS[opcode]):
+            for index, length, name in self._indices(opcode, inst):
                 self._check(index, length, name)
 
-    def _indices(self, inst: Words, first: int) -> Iterator[tuple[int, int, str]]:
+    def _indices(self, opcode: int, inst: Words) -> Iterator[tuple[int, int, str]]:
         """The indices of arrays in an access chain, with the lengths of these."""
-        types, base = self.m.types, types_of(self.m, inst[3])
-        if base is None or base[2] not in _PRIVATE:
+        base = types_of(self.m, inst[3])
+        if base is None or base[2] not in (*_OWN, *_SHARED):
             return
-        inner = types.get(base[3])
-        for index in inst[first:]:
-            opcode = 0 if inner is None else inner[0] & 0xFFFF
-            if inner is None or opcode not in (_ARRAY, _STRUCT):
-                return
-            if opcode == _STRUCT:
-                member = self.m.constants.get(index, len(inner))
-                inner = types.get(inner[2 + member]) if 2 + member < len(inner) else None
-                continue
-            length = self.m.constants.get(inner[3], 0)
+        for index, array, open_ended in _walked(self.m, opcode, inst)[0]:
+            length = 0 if open_ended else self.m.constants.get(array[3], 0)
             if length and self.m.constants.get(index, length) >= length:
                 yield index, length, self.m.names.get(inst[3], "")
-            inner = types.get(inner[2])
 
     def _check(self, index: int, length: int, name: str) -> None:
         kind = self.m.types.get(self.m.of.get(index, 0))
@@ -201,3 +200,32 @@ def types_of(m: _Module, value: int) -> Words | None:
     """The declaration of a value's type, if it is a pointer."""
     declared = m.types.get(m.of.get(value, 0))
     return declared if declared is not None and declared[0] & 0xFFFF == _POINTER else None
+
+
+def _walked(m: _Module, opcode: int, chain: Words) -> tuple[list[tuple[int, Words, bool]], bool]:
+    """The indices of arrays in an access chain, each with its type and whether more
+    elements may stand behind it; and whether more may stand behind what the chain ends at."""
+    base, steps, open_ended = types_of(m, chain[3]), [], _is_open_ended(m, chain[3])
+    inner = None if base is None else m.types.get(base[3])
+    for index in chain[_CHAINS[opcode] :]:
+        kind = 0 if inner is None else inner[0] & 0xFFFF
+        if inner is None or kind not in (_ARRAY, _STRUCT):
+            break
+        if kind == _ARRAY:
+            steps.append((index, inner, open_ended))
+            inner = m.types.get(inner[2])
+            continue
+        last = len(inner) - 3
+        member = m.constants.get(index, last + 1)
+        open_ended = open_ended and member >= last
+        inner = m.types.get(inner[2 + member]) if member <= last else None
+    return steps, open_ended
+
+
+def _is_open_ended(m: _Module, pointer: int) -> bool:
+    """Whether more than a pointer's type says may stand behind it: nothing tells the size of memory
+    that another function gave, and the last member of a structure there may stand for more."""
+    declared = types_of(m, pointer)
+    if pointer in m.variables or (declared is not None and declared[2] in _OWN):
+        return False
+    return pointer not in m.chains or _walked(m, *m.chains[pointer])[1]
