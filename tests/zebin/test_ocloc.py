@@ -37,6 +37,7 @@ def pretend(directory: Path, script: str) -> None:
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only directory that programs are looked for in."""
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("EUMU_OCLOC", raising=False)  # it would name others
     return tmp_path
 
 
