@@ -68,7 +68,7 @@ class _Module:
     strings: dict[int, str] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)  # pointers that something goes through
     variables: set[int] = field(default_factory=set)
-    chains: dict[int, tuple[int, Words]] = field(default_factory=dict)
+    open_ended: dict[int, bool] = field(default_factory=dict)  # of access chains
     check: int = 0
 
     def instructions(self) -> Iterator[tuple[int, Words]]:
@@ -119,10 +119,10 @@ def _read(words: Words) -> _Module:
             m.used.update(inst[1:3])
         if opcode == _VARIABLE:
             m.variables.add(inst[2])
-        if opcode in _CHAINS:
-            m.chains[inst[2]] = opcode, inst
         if opcode in _VALUES:
             m.of[inst[2]] = inst[1]
+        if opcode in _CHAINS:
+            m.open_ended[inst[2]] = _walked(m, opcode, inst)[1]
     for pointer in [*m.used]:
         while pointer in bases and (pointer := bases[pointer]) not in m.used:
             m.used.add(pointer)
@@ -228,4 +228,4 @@ def _is_open_ended(m: _Module, pointer: int) -> bool:
     declared = types_of(m, pointer)
     if pointer in m.variables or (declared is not None and declared[2] in _OWN):
         return False
-    return pointer not in m.chains or _walked(m, *m.chains[pointer])[1]
+    return m.open_ended.get(pointer, True)
