@@ -183,7 +183,8 @@ class Device(ImageBoard):
         With `groups`, the next launch stops on its own engine when so many groups are done.  With
         `after`, it stops after so many instructions of all its threads.  It then runs on the
         interpreter, with as many groups as the chip holds at once, and stops between two blocks.
-        A launch that looks for races is not stopped.
+        A launch that looks for races is not stopped; nor, without arguments and on the fast engine,
+        one whose groups may wait for groups that have not begun.
         """
         if (after or 0) < 0 or (groups or 0) < 0:
             raise LaunchError(f"preempt(after={after}, groups={groups}): a number is negative")
