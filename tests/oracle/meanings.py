@@ -167,12 +167,11 @@ Integer = Callable[..., int]
 
 
 def _sum(context: Context, *numbers: int) -> int:
-    """64-bit operands are one type before they are added, and saturate in it."""
-    if max(t.size for t in context.types) < 8:
-        return sum(numbers)
-    type = common(context.types)
-    total = sum(wrap(type, n) for n in numbers)
-    return clamp(type, total) if context.saturate else wrap(type, total)
+    """Exact where it is clamped; operands of 64 bits wrap in as many."""
+    total = sum(numbers)
+    if context.saturate or max(t.size for t in context.types) < 8:
+        return total
+    return wrap(common(context.types), total)
 
 
 def _quotient(x: int, y: int) -> int:

@@ -9,7 +9,8 @@ from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.operands import Condition, InstructionOptions
 from eumu.isa.gen9.results import Accumulator
 from eumu.isa.kinds import WritePlace
-from eumu.isa.mathlib.integers import on_bits, saturating
+from eumu.isa.kinds.builder import is_apart
+from eumu.isa.mathlib.integers import clamped_sum, on_bits, saturating
 from eumu.types import BOOL, UD, UQ, D, Q, Type, integer
 
 
@@ -36,6 +37,8 @@ def operands(
 
 def total(b: Gen9Builder, dst: WritePlace, x: Value, y: Value, sources: tuple[Value, ...]) -> Value:
     """x + y, clamped at 64 bits where the destination saturates and sources have as many."""
+    if dst.saturate and is_apart(*sources):
+        return clamped_sum(b, dst.type, *sources)
     partial = b.add(x, y)
     if dst.saturate and partial.type.is_int and max(v.type.size for v in sources) == 8:
         return saturating(b, x, y, partial)

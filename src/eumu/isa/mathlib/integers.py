@@ -7,7 +7,7 @@ from typing import Final
 
 from eumu.ir import Builder, Rounding, Value
 from eumu.isa.kinds import InstBuilder
-from eumu.types import DF, HF, UD, D, F, Q, Type, integer
+from eumu.types import DF, HF, UD, UQ, D, F, Q, Type, integer
 
 
 def one_where(b: Builder, mask: Value) -> Value:
@@ -56,6 +56,22 @@ def saturating(b: Builder, x: Value, y: Value, total: Value, *, subtract: bool =
         b.const(type, type.maximum, x.width),
     )
     return b.select(b.cmp("lt", overflow, zero), limit, total)
+
+
+def clamped_sum(b: Builder, type: Type, x: Value, y: Value) -> Value:
+    """x + y of an unsigned quadword and a number with a sign, clamped for a destination of `type`:
+    as uq for such a one, else as q."""
+    x, y = (x, y) if x.type is UQ else (y, x)
+    total, zero = b.add(x, b.convert(y, UQ)), b.const(Q, 0, x.width)
+    falls = b.cmp("lt", b.convert(y, Q), zero)
+    below = b.and_(falls, b.cmp("gt", total, x))
+    above = b.and_(b.not_(falls), b.cmp("lt", total, x))
+    if type is UQ:
+        rest = b.select(above, b.const(UQ, -1, x.width), total)
+        return b.select(below, b.const(UQ, 0, x.width), rest)
+    signed = b.bitcast(total, Q)
+    above = b.or_(above, b.and_(b.not_(below), b.cmp("lt", signed, zero)))
+    return b.select(above, b.const(Q, Q.maximum, x.width), signed)
 
 
 def saturating_shift(b: Builder, x: Value, count: Value) -> Value:

@@ -13,11 +13,12 @@ from typing import Annotated, Any
 
 from eumu.ir import Value
 from eumu.isa.kinds import Dst, InstBuilder, Src, WideSrc, WritePlace
+from eumu.isa.kinds.builder import is_apart
 from eumu.isa.kinds.operands import Immediate
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import FrontEnd
 from eumu.isa.mathlib.bounds import fidelity
-from eumu.isa.mathlib.integers import average, one_where, saturating
+from eumu.isa.mathlib.integers import average, clamped_sum, one_where, saturating
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
 from eumu.records import dataclass
@@ -48,6 +49,9 @@ def _narrow(b: InstBuilder, dst: WritePlace, *sources: Value) -> tuple[Value, ..
 @opcode(0x01, "{pred}add{dst.sat} {exec} {dst} {src0} {src1}", types=maps.ADD, page="ADD")
 def add(b: InstBuilder, dst: Dst, src0: WideSrc, src1: WideSrc) -> None:
     """dst[i] = src0[i] + src1[i]; integers wrap unless `.sat`."""
+    if dst.saturate and is_apart(src0, src1):
+        b.write(dst, clamped_sum(b, dst.type, src0, src1))
+        return
     x, y = _narrow(b, dst, src0, src1)
     total = b.add(x, y)
     if dst.saturate and x.type.is_int and max(src0.type.size, src1.type.size) == 8:
