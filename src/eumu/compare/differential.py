@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 from eumu import binary
@@ -57,22 +57,24 @@ class Pair:
 def pairs(
     harnesses: Iterable[Harness],
     device: str | Platform = "skl",
+    options: Sequence[str] = (),
     *,
     jobs: int | None = None,
 ) -> Iterator[Pair]:
-    """Harnesses with their native code, in their order.
+    """Harnesses with their native code, in their order; `options` are the finalizer's.
 
     What the finalizer's reader of text does not know, newer spellings above all, it gets as an
     object file.
     """
     target = platform(device)
     every = list(harnesses)
-    made = list(finalize_each((h.text for h in every), target, jobs=jobs, seconds=_SECONDS))
+    each = partial(finalize_each, device=target, options=options, jobs=jobs, seconds=_SECONDS)
+    made = list(each(h.text for h in every))
     again = [k for k, m in enumerate(made) if isinstance(m, Refusal) and not m.died]
     objects = ((k, _object(every[k].text, target)) for k in again)
     finalized = [(k, data) for k, data in objects if data is not None]
     as_object = set()
-    outcomes = finalize_each((d for _, d in finalized), target, jobs=jobs, seconds=_SECONDS)
+    outcomes = each(d for _, d in finalized)
     for (k, _), outcome in zip(finalized, outcomes, strict=True):
         if not isinstance(outcome, Refusal):
             made[k] = outcome

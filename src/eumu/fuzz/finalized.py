@@ -22,7 +22,8 @@ from eumu.fuzz.generator import SIMD, Generator
 from eumu.fuzz.machine import FIRST_SURFACE, MEMORY, THREADS, Bundle
 from eumu.fuzz.messages import AREA
 from eumu.fuzz.statements import Block, Node
-from eumu.fuzz.unsuited import folded, skips_nothing, unsuited
+from eumu.fuzz.statements import lines as lines_of
+from eumu.fuzz.unsuited import folded, sets_predicate, skips_nothing, unsuited
 from eumu.fuzz.witness import SCRATCH_BYTES, differences
 from eumu.ir import Function
 from eumu.isa.spec import Opcode
@@ -57,6 +58,14 @@ class Suited(Generator):
         made = super().vector(opcode)
         while any(unsuited(line) for line in made.lines()):
             made = super().vector(opcode)
+        return made
+
+    def _subroutine(self) -> Block:
+        """None that sets a predicate in its lanes: to the finalizer it does so in all, also where
+        a call has a predicate, and another variable gets the place of what the others hold."""
+        made = super()._subroutine()
+        while any(sets_predicate(line, self.simd) for line in lines_of(made)):
+            made = super()._subroutine()
         return made
 
     def _functions(self) -> list[tuple[str, Block]]:
@@ -117,7 +126,9 @@ def smaller(made: FinalizedBundle) -> Iterator[FinalizedBundle]:
 # ---- what the documents leave open
 
 _WORD = re.compile(r"\b[A-Z]+\d*\b")
-_BITS = re.compile(r"\s*mov \((M\d(?:_NM)?), 1\) (\w+\(\d+,\d+\))<\d> P\d$")
+_BITS = re.compile(
+    r"\s*mov(?:\.sat)? \((M\d(?:_NM)?), 1\) (\w+\(\d+,\d+\)|r\[\S+\])<\d>(:\w+)? P\d$"
+)
 _SHORT = re.compile(
     r"\s*(?:\(.*?\) )?(?:svm_gather\.1|gather|gather_scaled)\.([12]) .* (BIG|UD\d)\.0$"
 )
@@ -136,8 +147,8 @@ def _defined(lines: list[str], simd: int) -> Iterator[str]:
             yield f"    min (M1_NM, 1) CASE(0,0)<1> CASE(0,0)<0;1,0> {last}:ud"
         yield line
         if match := _BITS.match(line):  # bits of lanes that do not exist
-            lanes, place, mask = match[1], match[2], (1 << simd) - 1
-            yield f"    and ({lanes}, 1) {place}<1> {place}<0;1,0> {mask:#x}:ud"
+            lanes, place, type, mask = match[1], match[2], match[3] or "", (1 << simd) - 1
+            yield f"    and ({lanes}, 1) {place}<1>{type} {place}<0;1,0>{type} {mask:#x}:ud"
         if match := _SHORT.match(line):  # the upper bytes of elements
             mask = {"1": 0xFF, "2": 0xFFFF}[match[1]]
             for row in range(0, -(-simd // 8)):

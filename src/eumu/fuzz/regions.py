@@ -36,6 +36,10 @@ class Source:
         """Whether a row begins before the end of the one before it."""
         return self.vertical < self.width * self.horizontal
 
+    def breaks(self, lanes: int) -> bool:
+        """Whether a row begins elsewhere than where the one before it ends."""
+        return lanes > self.width and self.vertical != self.width * self.horizontal
+
     def straddles(self, lanes: int) -> bool:
         """Whether it begins inside a register and ends in another."""
         width = min(self.width, lanes)

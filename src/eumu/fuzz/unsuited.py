@@ -35,6 +35,9 @@ _COMPACTED: Final = (
     "an instruction of four lanes becomes a compacted word, which has no place for M2, M4, M6, M8"
 )
 _PAYLOADS: Final = "data is copied by such words (_COMPACTED), whatever predicate the message has"
+_ONE_CARRY: Final = (
+    "it is made for one lane, and the carries of the others are what the accumulator held"
+)
 _FOLDED: Final = (
     "a shift of one constant by another is done at once, by the rest of the count's division by 32,"
     " which keeps a minus, and a short number gets its sign in 32 bits first"
@@ -42,20 +45,37 @@ _FOLDED: Final = (
 _BYTE: Final = "the byte becomes a word with its sign, which shr, for unsigned numbers, then sees"
 _SHORT: Final = "a constant that fits into a word becomes one"
 _HALVES: Final = "bytes are made in two halves, and the first overwrites what the second reads"
+_PARTS: Final = "eight lanes are written before the others are read"
+_WIDENED: Final = (
+    "elements at addresses of rows are copied to dwords with a sign, and so is the division"
+)
+_AGAIN: Final = "a row that repeats and crosses a register becomes one row that goes on"
 # A region whose elements do not follow each other, nor are all the same.
 _APART: Final = r"\d?\(\d+,\d+\)<(?!1;1,0>|0;1,0>|(\d+);\1,1>)\d+;"
 # A region that begins inside a register, and is no scalar.
 _INSIDE: Final = r"\(\d+,[1-9]\d*\)<(?!0;1,0>)\d+;"
 _CONSTANT: Final = r"0x[0-9a-f]+:\w+"
-_SCALAR: Final = rf"(\S+<0;1,0>(:\w+)?|{_CONSTANT})"
 _HALF: Final = r"(\(.*?\))?(HF\d\S+|\S+:hf)"
 _REGION: Final = r"(\(.*?\))?[A-Z]+\d\(\S+"
 _UNSIGNED_ROWS: Final = r"(\(.*?\))?r\[.*<\d,\d>:u[bwd]\b"  # elements at addresses of rows
+_SIGNED_ROW: Final = r"r\[\S*<\d,\d>:"
+# Words without a sign: a variable, some at an address, a constant that is one or becomes one.
+_UNSIGNED_WORDS: Final = r"((\(abs\))?(UW\d\(|r\[\S*:uw\b)\S*|0x[0-9a-f]+:u[bw]|0x[0-9a-f]{1,4}:ud)"
+_UNSIGNED_BYTES: Final = r"(\(abs\))?(UB\d\(|r\[\S*:ub\b)\S*"
 # A source that is a word without a sign, or a constant that becomes one.
 _UNSIGNED_WORD: Final = r"(\bUW\d|:uw\b|\b0x[0-9a-f]+:ub\b|\b0x[89a-f][0-9a-f]{3}:d\b)"
 _FUNCTIONS: Final = "|".join(sorted(MATH))
+
+
+def _same_element(widths: str) -> str:
+    """A source all of whose lanes have one element; so have rows as wide as the instruction."""
+    return rf"(\S+<(0;1|\d+;({widths})),0>(:\w+)?|0x[0-9a-f]+:u?[bwd])"
+
+
 # Statements that random kernels leave out: what a line looks like -> why.
 _GUARD: Final = r"(\(.*?\) )?"
+# The destination again, as another region than the one that is written.
+_REREAD: Final = r"\b(?P=dst)\((?!(?P=at)\)<(?P=by);1,0>)"
 _SHIFTED: Final = rf"{_GUARD}(asr|shl|shr)(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:u?q "
 STATEMENTS: Final = {
     r"\(!?P\d\) goto \(M1, 1\)": (
@@ -66,16 +86,22 @@ STATEMENTS: Final = {
     rf"{_GUARD}(div|mod) .*\(-(abs)?\)r\[.*:u?[bwd]\b": (
         "it is copied with its minus, of which the type of the division does not know then"
     ),
-    r"mov \(M\d, 1\) \S+ P\d$": "the reader of texts gives a predicate's move no mask, M1_NM",
-    r"\(.*?\) (addc|subb) ": PAIRWISE["addc"],
-    rf"(addc|subb) \(M\d(_NM)?, (?!1\)).*( {_SCALAR}){{2}}$": (
-        "it is made for one lane, and the carries of the others are what the accumulator held"
+    r"mov(\.sat)? \(M\d, 1\) \S+ P\d$": (
+        "the reader of texts gives a predicate's move no mask, M1_NM"
     ),
+    r"mov\.sat \(.*?\) ([BWD]\d|r\[\S*:[bwd]\b)\S* P\d$": "a predicate's move does not saturate",
+    r"\(.*?\) (addc|subb) ": PAIRWISE["addc"],
+    rf"(addc|subb) \(M\d(_NM)?, 2\).*( {_same_element('2|4|8|16')}){{2}}$": _ONE_CARRY,
+    rf"(addc|subb) \(M\d(_NM)?, 4\).*( {_same_element('4|8|16')}){{2}}$": _ONE_CARRY,
+    rf"(addc|subb) \(M\d(_NM)?, (8|16)\).*( {_same_element('8|16')}){{2}}$": _ONE_CARRY,
     r"(addc|subb) \(M[2-8], ": "the carry is copied under the mask of the first lanes, M1",
     r"\(.*?\) (min|max)[ .]": PAIRWISE["max"],
     rf"{_GUARD}sad2add[ .]": PAIRWISE["sad2add"],
     rf"{_GUARD}madw[ .]": PAIRWISE["madw"],
     r"\(.*?\.(any|all)\) (bfe|bfi|lrp|mad)[ .]": ALIGN16,
+    rf"{_GUARD}bfe \(.*?\) \S+ 0x[89a-f][0-9a-f]{{3}}:d ": (
+        f"{_SHORT}: without a sign, and all sources get the first one's type"
+    ),
     rf"{_GUARD}bfe (?=.*\bU?D.*\b(D|UD).*)(?=.*(\bUD|:ud))(?=.*(\bD|:d\b))": PAIRWISE["bfe"],
     rf"{_GUARD}(gather|scatter)(4?_scaled)?\.\w+ \(M[2468](_NM)?, [124]\)": _PLACE,
     rf"{_GUARD}dword_atomic\.\w+ \(M[2468](_NM)?, [124]\)": _PLACE,
@@ -97,20 +123,36 @@ STATEMENTS: Final = {
         "a double becomes a byte by way of a word, which it is not clamped to"
     ),
     rf"{_GUARD}shl(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:uv ": SIGNED,
-    rf"{_GUARD}(?!sel|min|max)\w+\.sat \(.*?\) \S+ (?=.*:uv\b)(?=.*(\bU[DQ]\d|:u[dq]\b))": SIGNED,
+    rf"{_GUARD}mad\.sat \(.*?\) \S+ (?=.*:uv\b)(?=.*(\bU[DQ]\d|:u[dq]\b))": (
+        "an immediate vector makes it a product, which wraps, and a sum"
+    ),
     rf"{_GUARD}(div|mod) .*:u?v\b": "an immediate vector becomes one of nibbles without signs",
     _SHIFTED: SHIFTED,
     rf"{_GUARD}({_FUNCTIONS})(\.sat)? \(M\d(_NM)?, [124]\).*(\bHF|:hf)": FEW_HALVES,
     rf"{_GUARD}({_FUNCTIONS})(\.sat)? .*(\bHF|:hf).*{_APART}": FEW_HALVES,
+    rf"{_GUARD}({_FUNCTIONS})(\.sat)? \(.*?\) r\[\S*:hf .*\bHF\d": FEW_HALVES,
+    rf"{_GUARD}({_FUNCTIONS})(\.sat)? \(.*?\) r\[\S*:f .*\bHF\d\(\d+,[1-9]": FEW_HALVES,
     rf"{_GUARD}({_FUNCTIONS}|pow|div|mod)(\.sat)? \(M[2468], 4\)": _COMPACTED,
     rf"\(.*?\) ({_FUNCTIONS}|pow|div|mod)(\.sat)? \(M[2468]_NM, 4\)": _COMPACTED,
     r"\w+(\.\w+)* \(M[2468], 4\)": _COMPACTED,
     r"\(.*?\) bfi(\.sat)? \(M[2468], 4\)": _COMPACTED,
+    r"\(.*?\) (?!mov|mad|sel)\w+(\.\w+)* \(M[2468], 4\) r\[\S*:f\b": (
+        f"its result gets to an address by way of a register, without the predicate: {_COMPACTED}"
+    ),
     r"\(.*?\) svm_\w+(\.\w+)* \(M[2468], 4\)": _PAYLOADS,
     rf"{_GUARD}(div|mod) .* (?P<same>\w+\(\d+,\d+\))<(?P<rows>\S+)> (?P=same)<(?!(?P=rows)>)": (
         "of two regions that begin with the same element, one is copied for both"
     ),
     rf"{_GUARD}shr(\.sat)? .* 0x0:": "a shift by nothing becomes a move, which extends signs",
+    rf"{_GUARD}(?!sel|min|max)\w+(\.\w+)* \(M\d(_NM)?, (16|32)\)"
+    r" (?=.*(\bHF\d|:hf\b))(?=.*(\bF\d|:v?f\b))"
+    rf"(?P<dst>H?F\d)\((?P<at>\d+,\d+)\)<(?P<by>\d)>.*{_REREAD}": (
+        f"floats beside halves: {_PARTS}"
+    ),
+    rf"{_GUARD}(div|mod) \(M\d(_NM)?, (16|32)\) (?!UW\d\(\S+<1>|UB\d\(\S+<[12]>)"
+    rf"(?P<dst>U[BWD]\d)\((?P<at>\d+,\d+)\)<(?P<by>\d)>.*\((-|-abs)\){_REREAD}": _OWN_TYPE,
+    rf"{_GUARD}(div|mod) \(.*?\) \S+ {_UNSIGNED_WORDS} {_SIGNED_ROW}[bw]\b": _WIDENED,
+    rf"{_GUARD}(div|mod) \(.*?\) \S+ {_UNSIGNED_BYTES} {_SIGNED_ROW}b\b": _WIDENED,
     r".*\(M\d(_NM)?, (16|32)\) (?P<dst>U?B\d)\(.*(?P=dst)\(": _HALVES,
     r".*\(M\d(_NM)?, \d+\) (?P<dst>U?B\d)\(.*(?P=dst)\(\d+,\d+\)<(?!1;1,0>)": _HALVES,
     rf"{_GUARD}(div|mod) (?=.*\b0x[89a-f][0-9a-f]{{3}}:d\b)(?=.*(\b[BW]\d|:[bw]\b))": (
@@ -126,6 +168,8 @@ STATEMENTS: Final = {
         "a first source of half precision makes the result one, which is rounded before it grows"
     ),
     rf"{_GUARD}(asr|shr)(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:u?[bwd] 0x[0-9a-f]+:u?[bwd]$": _FOLDED,
+    rf"{_GUARD}shl \(.*?\) (U?Q\d|r\[\S*:u?q\b)\S* 0x[0-9a-f]+:u?[bwd]"
+    r" 0x([2-9a-f][0-9a-f]|[0-9a-f]{3,}):u?[bwd]$": _FOLDED,
     rf"{_GUARD}shr(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:b ": _BYTE,
     rf"{_GUARD}shr(\.sat)? \(.*?\) \S+ 0xffff[89a-f][0-9a-f]{{3}}:d ": (
         f"{_SHORT}: with a sign, whose other bits shr, for unsigned numbers, then has not"
@@ -142,9 +186,11 @@ STATEMENTS: Final = {
     rf"{_GUARD}mulh (?=.*\bUD\d|.*:ud\b).*0x[89a-f][0-9a-f]{{7}}:d\b": (
         "a constant with a sign becomes one without in the second step, beside a source of its sort"
     ),
-    rf"{_GUARD}mulh \(M\d(_NM)?, (16|32)\) (?P<high>U?D\d)\(.*(?P=high)\(": (
-        "eight lanes are written before the others are read"
+    rf"{_GUARD}mulh \(M\d(_NM)?, (16|32)\) .*\b0xffff[89a-f][0-9a-f]{{3}}:d\b": (
+        "a constant that fits into a word is multiplied as one with a sign in the first step of two"
     ),
+    rf"{_GUARD}mulh \(M\d(_NM)?, (16|32)\) (?P<high>U?D\d)\(.*(?P=high)\(": _PARTS,
+    rf"{_GUARD}(mulh|addc|subb) \(M\d(_NM)?, (16|32)\) r\[": _PARTS,
     rf"{_GUARD}mov \(M\d_NM, \d+\) U?B\d\(\d+,\d+\)<1> 0x[0-9a-f]+:vf": (
         "an immediate vector of floats becomes bytes that all are its lowest one"
     ),
@@ -152,7 +198,7 @@ STATEMENTS: Final = {
     rf"(\(.*?\) sel|min|max|{_GUARD}(div|mod))[. ].* ({_REGION}|{_CONSTANT}) {_UNSIGNED_ROWS}": (
         "elements at addresses of rows are copied as those of the first source, with a sign"
     ),
-    rf"\(.*?\) sel\.sat .* {_REGION} (\(.*?\))?r\[.*<\d,\d>:uq": (
+    rf"\(.*?\) sel\.sat .* ({_REGION}|{_CONSTANT}) (\(.*?\))?r\[.*<\d,\d>:uq": (
         "the same of 64 bits, whose copy is not saturated, but the result is as if it had a sign"
     ),
     rf"{_GUARD}(min|max)(\.sat)? \(.*?\) \S+ ({_REGION}|{_CONSTANT}) (\(.*?\))?r\[.*<\d,\d>:uq": (
@@ -164,12 +210,16 @@ STATEMENTS: Final = {
     rf"{_GUARD}(divm|sqrtm)(\.sat)? \(M\d_NM, [124]\)": (
         "its sources are copied under the mask that the function does without"
     ),
+    rf"{_GUARD}(divm|sqrtm)(\.sat)? \(M[2468], [124]\) (F\d|r\[\S*:f\b)": (
+        "it goes by the first lanes of a group of eight, and only its result by those that it has"
+    ),
     rf"{_GUARD}\w+(\.\w+)? .*\((-|-?abs)\)r\[A1.*<\d,\d>:u?[bwdq]\b": _OWN_TYPE,
     rf"{_GUARD}pow[ .].*(\bHF|:hf)": PAIRWISE["pow"],
     rf"{_GUARD}({_FUNCTIONS}|divm|sqrtm)[ .].*:(u?v|vf)\b": PACKED,
 }
 
 _REPEATS: Final = re.compile(r"\b(dp[234h]|line|sad2)\b|\) (U?Q|DF)\d\(")
+_FOURS: Final = re.compile(r"\b(dp[234h]|line)\b")
 _GOTO: Final = re.compile(r"(?:\(.*?\) )?goto \(.*?\) (\w+)$")
 _COMPILED: Final = [(re.compile(form), why) for form, why in STATEMENTS.items()]
 
@@ -206,6 +256,11 @@ def skips_nothing(lines: Sequence[str]) -> bool:
     return False
 
 
+def sets_predicate(line: str, simd: int) -> bool:
+    """Whether it sets all lanes of a predicate that is not lost at once, each if it is enabled."""
+    return bool(re.match(rf"\w+(\.\w+)* \(M1, {simd}\) P\d ", line))
+
+
 def _divided(line: str) -> str:
     """What the finalizer makes wrong of a row that crosses a register, if anything."""
     size = lanes(line)
@@ -225,7 +280,11 @@ def _divided(line: str) -> str:
         return _FIRST_ADDRESS
     again = [source for source in across if source.overlaps]
     if any(source.type.size == 8 for source in again) or (again and _REPEATS.search(line)):
-        return "a row that repeats and crosses a register becomes one row that goes on"
+        return _AGAIN
+    # A predicate makes it copy the first one rightly, and the next one so.
+    copied = across if _FOURS.search(line) else across[1:] if line.startswith("(") else []
+    if any(source.breaks(size) for source in copied):
+        return _AGAIN
     if any(source.modifier and not source.type.is_float for source in across):
         return f"a row that crosses a register: {_OWN_TYPE}"
     return ""

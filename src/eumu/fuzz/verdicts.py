@@ -22,6 +22,9 @@ from eumu.records import dataclass
 
 # Kernels in a text, at most, by SIMD size: with more the finalizer has too much to spill.
 TOGETHER: Final = {8: 16, 16: 8, 32: 4}
+# A register of which a part is written loses the rest when it is spilled, if the finalizer takes
+# that for its only value: what scratch space holds is not loaded first.
+OPTIONS: Final = ("-normwopt",)
 SAME: Final = "the same"
 UNSUPPORTED: Final = "unsupported: "
 _REASONS: Final = {
@@ -52,7 +55,7 @@ def verdicts(
     """
     made = [program(seed, device) for seed in seeds]
     accepted: list[_Accepted] = []
-    outcomes = pairs((m.harness for m in made), device, jobs=jobs)
+    outcomes = pairs((m.harness for m in made), device, OPTIONS, jobs=jobs)
     for one, pair in zip(made, outcomes, strict=True):
         if isinstance(pair.native, Refusal):
             yield one.seeds[0], reason(pair.native)
@@ -115,7 +118,7 @@ def _of(kernels: Sequence[_Accepted], thorough: bool) -> Iterator[tuple[int, str
 
 def judge(made: FinalizedBundle, *, thorough: bool = False) -> str:
     """The same of one text."""
-    (pair,) = pairs([made.harness], made.bundle.device)
+    (pair,) = pairs([made.harness], made.bundle.device, OPTIONS)
     return _verdict(made, pair, thorough)
 
 
