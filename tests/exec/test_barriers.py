@@ -167,6 +167,7 @@ def test_a_barrier_that_only_some_threads_meet_once_more(inner: int) -> None:
     others = "threads 1-3 wait" if inner == 1 else "thread 3 waits"
     assert f"{first} at k.visaasm:2:1" in str(fault)
     assert f"{others} at k.visaasm:3:1" in str(fault)
+    assert any(note.startswith("a race may decide") for note in fault.notes)
 
 
 def test_waiting_for_a_signal_that_nobody_gave_is_a_deadlock() -> None:

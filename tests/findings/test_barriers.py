@@ -18,8 +18,8 @@ def program() -> eumu.Program:
     return eumu.load(SOURCE, device="pvc")
 
 
-def fault(name: str, engine: str) -> eumu.Finding:
-    device = eumu.Device("pvc", engine=engine)
+def fault(name: str, engine: str, check: str | bool = False) -> eumu.Finding:
+    device = eumu.Device("pvc", engine=engine, check=check)
     with pytest.raises(eumu.Fault) as caught:
         program()[name].launch(device, 64, 64, [device.array(128, np.int32)], fuel=20_000)
     return caught.value.finding
@@ -57,3 +57,10 @@ def test_who_waits_while_a_loop_does_not_end(ocloc: str) -> None:
     assert (found.code, found.line) == ("endless-loop", 38)
     assert (other.line, other.thread) == (40, 1)
     assert other.reason == "thread 1 waits here for the others of the group"
+
+
+@pytest.mark.parametrize("name", ["two_barriers", "threads_differ"])
+def test_a_race_may_decide(name: str, ocloc: str) -> None:
+    """As in CHAI's TRNS and BFS; who looks for races already is not told to."""
+    assert any("--check=races" in note for note in fault(name, "jit").notes)
+    assert not any("--check=races" in note for note in fault(name, "jit", "races").notes)

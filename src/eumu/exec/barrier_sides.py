@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
+from typing import Final
 
 from eumu.errors import Finding, ranges
 from eumu.exec import blame, words
 from eumu.exec.grid import Grid
+
+_RACE: Final = (
+    'a race may decide which way threads go: check="races", or --check=races, looks for one'
+)
+
+
+def may_race(grid: Grid) -> list[str]:
+    """The note to threads of a group that go different ways, unless races are looked for."""
+    return [] if grid.races else [_RACE]
 
 
 def lanes_of(grid: Grid, thread: int) -> tuple[int, ...]:

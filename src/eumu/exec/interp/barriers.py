@@ -185,7 +185,7 @@ class Barriers:
             raise self._fault(
                 f"{_DIVERGENT}: threads of the group meet at different barriers",
                 self._members(both, group),
-                [],
+                barrier_sides.may_race(self.site.grid),
             )
 
     def _threads_ended(self, waiting: NDArray[np.bool_], missing: NDArray[np.bool_]) -> Fault:
@@ -199,6 +199,7 @@ class Barriers:
                 *barrier_sides.missing(
                     self.site.grid, self.site.first_group + group, gone.tolist()
                 ),
+                *barrier_sides.may_race(self.site.grid),
             ],
         )
 

@@ -232,6 +232,7 @@ class Report:
         notes: list[str] = []
         if self.kind is FaultKind.PLACES:
             members, reason = freed, "threads of the group meet at different barriers"
+            notes = barrier_sides.may_race(self.grid)
         elif self.kind is FaultKind.ENDED:
             members = held
             absent = ended[arrived[ended] < passed[held].max()]
@@ -240,6 +241,7 @@ class Report:
             notes = [
                 f"{gone} ended",
                 *barrier_sides.missing(self.grid, self.group, absent.tolist()),
+                *barrier_sides.may_race(self.grid),
             ]
         else:
             members = held
