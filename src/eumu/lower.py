@@ -22,6 +22,7 @@ from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import R0_ALIASES, THREAD_SPACE, Declared, Variable
 from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark, SourceMark
+from eumu.program.header_copies import header_copies
 from eumu.program.numbers import misfits
 from eumu.program.operands import meaningless
 from eumu.program.predicates import missing
@@ -103,6 +104,8 @@ class _Lowering(InstBuilder):
         self._unit, self._own = unit, []
         self._file, self._origin = "", _NOWHERE
         self._reach |= _alias_reach(unit)
+        for variable, end in header_copies(unit, self.grf).items():
+            self._reach[variable] = max(self._reach.get(variable, 0), end)
         for argument in unit.inputs:
             self._input(argument.variable, argument.offset, argument.size)
         self._open("entry" if unit is self.kernel else unit.name)
@@ -387,7 +390,7 @@ class _Lowering(InstBuilder):
         return kind, size * variable.count
 
     def _size(self, variable: Variable) -> int:
-        """Bytes of a root: the variable and whatever aliases of it reach."""
+        """Bytes of a root: the variable and whatever aliases of it and copies of r0 reach."""
         size = variable.size
         if variable.predefined is not None:
             return size * (self.grf // 32) if variable.name in ("%arg", "%retval") else size

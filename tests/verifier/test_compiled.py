@@ -49,7 +49,12 @@ _BUILTINS = {"alias-predefined", "pause-counter-emitted"}
 _CM = {"setp-mask", "saturation-emitted"}
 _SUB_GROUPS = {"payload-type-emitted", "sampler-parameter-emitted"}
 # Of the shipped compiler's programs none at hand does it: a file of this folder does.
-_SEEN = {"operand-reach-emitted", "lsc-slm-caching", "operand-class-emitted"}
+_SEEN = {
+    "operand-reach-emitted",
+    "lsc-slm-caching",
+    "operand-class-emitted",
+    "region-bounds-emitted",
+}
 _KERNEL = """\
 int __builtin_IB_hw_thread_id(void);
 void __builtin_IB_eu_thread_pause(uint);

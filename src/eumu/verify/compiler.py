@@ -18,6 +18,7 @@ BROKEN_BY_THE_COMPILER: Final[dict[str, str]] = {
     "payload-type-emitted": "Coordinates of images of type :d; blocks of bytes that go as dwords;"
     " by IGC 2.x levels of detail of type :f.",
     "sampler-parameter-emitted": "Coordinates of type :d for images that are read.",
+    "region-bounds-emitted": "A function's copy of r0 on pvc is declared with eight dwords.",
     "operand-reach-emitted": "`intel_sub_group_block_write` of less than an oword.",
     "exec-size-emitted": "`madw` of 16 lanes where registers have 32 bytes;"
     " the CM compiler's `typed_atomic` of one lane.",

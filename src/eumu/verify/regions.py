@@ -156,6 +156,22 @@ def region_bounds(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
         )
 
 
+@rule(
+    "region-bounds-emitted",
+    "A copy of the header r0 is a whole register.",
+    on=On.OPERAND,
+    page=PAGE,
+    by=By.DOCUMENTS,
+    kinds=(DestinationKind,),
+    classes=(General,),
+)
+def region_bounds_emitted(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
+    size = use.subject.copies.get(operand.variable)
+    if size is not None and _extent(use, field, operand)[1] > operand.variable.size:
+        what = f"the copy of %r0 in '{operand.variable.name}' has {size} bytes"
+        yield Finding(f"{what}, the variable {operand.variable.size}", field.name)
+
+
 # Reads of architecture registers beyond what is declared are the business of the platform.
 _REGISTERS: Final = frozenset({"%null"})
 

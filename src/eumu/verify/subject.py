@@ -11,6 +11,7 @@ from eumu.isa.kinds.variables import Variable
 from eumu.isa.spec import Opcode
 from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark, Module
+from eumu.program.header_copies import header_copies
 from eumu.records import dataclass
 
 # Predefined variables that grow with the register file.
@@ -24,6 +25,7 @@ class Subject:
     `labels` are by name, with the number of the subroutine that each stands in (0 is the kernel);
     `simd` is the declared SIMD size, 0 if there is none.  `undefined` are names that are known to
     be defined nowhere in the program.  `extents` has what the regions' rules have found out.
+    `copies` are those of the header that are larger than their variables.
     """
 
     module: Module
@@ -35,9 +37,11 @@ class Subject:
     undefined: frozenset[str] = frozenset()
     labels: dict[str, tuple[LabelMark, int]] = field(default_factory=dict)
     extents: dict[tuple[int, int, Kind], tuple[int, int]] = field(default_factory=dict)
+    copies: dict[Variable, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.grf = self.platform.grf_bytes
+        self.copies = {} if self.parity else header_copies(self.kernel, self.grf)
         declared = self.kernel.attribute("SimdSize")
         self.simd = declared if isinstance(declared, int) else 0
         part = 0
@@ -50,7 +54,7 @@ class Subject:
         """Bytes of a variable; some predefined ones have as many registers on every platform."""
         if variable.predefined is not None and variable.name in _GROWING:
             return variable.size * (self.grf // 32)
-        return variable.size
+        return self.copies.get(variable, variable.size)
 
     def alignment(self, variable: Variable) -> int:
         """Bytes that a variable without alias is aligned to, at least."""
