@@ -16,7 +16,7 @@ import eumu
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.interp import Interpreter
 from eumu.exec.snapshot import Snapshot
-from eumu.exec.tiered import Tiered, is_short, patience
+from eumu.exec.tiered import Tiered, how_tried, patience
 from eumu.ir import Block, Function, Op
 from eumu.platforms import platform
 from eumu.runtime.kernel import Kernel
@@ -68,11 +68,10 @@ def test_a_short_kernel_begins_on_the_interpreter(
     device: tuple[eumu.Device, Noted, Tiered],
 ) -> None:
     gpu, noted, tiered = device
-    launch(gpu, 256)
-    assert noted.grids == 1
-    tiered._compiler.submit(int).result()  # the code is there
-    launch(gpu, 256)
-    assert noted.grids == 1
+    for _ in range(3):
+        launch(gpu, 256)
+        tiered._compiler.submit(int).result()  # the code is there, if it is asked for
+    assert noted.grids == 2  # many kernels are launched only once
 
 
 def test_what_an_earlier_process_made_is_found(
@@ -125,6 +124,12 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> tuple[eumu.Device, Told, Told, Tie
     return device, fast, hasty, tiered
 
 
+@pytest.fixture
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter begins nothing."""
+    monkeypatch.setattr("eumu.exec.tiered._MOST_THREADS", 0)
+
+
 def reduce(device: eumu.Device, reducing: Kernel) -> eumu.LaunchReport:
     x, out = device.array(np.arange(4096, dtype=np.float32)), device.array(np.zeros(32, np.float32))
     report = reducing.launch(device, (4096,), (128,), [x, out, eumu.Local(512)], level="native")
@@ -135,6 +140,7 @@ def reduce(device: eumu.Device, reducing: Kernel) -> eumu.LaunchReport:
     return report
 
 
+@pytest.mark.usefixtures("_at_once")
 def test_a_loop_begins_with_code_that_is_quickly_made(
     loops: tuple[eumu.Device, Told, Told, Tiered], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +153,7 @@ def test_a_loop_begins_with_code_that_is_quickly_made(
     assert (fast.begun, hasty.begun) == ([], [0, 0, 0])
 
 
+@pytest.mark.usefixtures("_at_once")
 def test_many_short_launches_are_worth_the_best_code(
     loops: tuple[eumu.Device, Told, Told, Tiered], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +178,7 @@ def test_code_that_takes_longer_to_make_is_made_later() -> None:
     assert patience(long) == pytest.approx(2.5)
 
 
+@pytest.mark.usefixtures("_at_once")
 def test_a_long_launch_is_taken_over(
     loops: tuple[eumu.Device, Told, Told, Tiered], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +198,7 @@ def test_a_long_launch_is_taken_over(
     assert (fast.begun, hasty.begun) == ([0], [0]) and report.groups == 32
 
 
+@pytest.mark.usefixtures("_at_once")
 def test_a_stop_of_the_users_is_none_for_better_code(
     loops: tuple[eumu.Device, Told, Told, Tiered],
 ) -> None:
@@ -199,10 +208,50 @@ def test_a_stop_of_the_users_is_none_for_better_code(
     assert fast.begun == [] and hasty.begun == [0, 20]
 
 
-@pytest.mark.parametrize(("name", "short"), [("saxpy", True), ("reduce", False)])
-def test_loops_wait_for_the_fast_code(name: str, short: bool) -> None:
-    function = kernel(name).function(eumu.Device("skl").platform, "native")
-    assert is_short(function) is short
+def test_what_takes_the_interpreter_too_long_goes_on_as_code(
+    loops: tuple[eumu.Device, Told, Told, Tiered], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody tries again."""
+    monkeypatch.setattr("eumu.exec.tiered._LONG_S", 1000)
+    monkeypatch.setattr("eumu.exec.tiered._TRIED_S", -1)
+    monkeypatch.setattr("eumu.exec.tiered._TRIED_S_PER_OPERATION", 0)
+    device, _, hasty, tiered = loops
+    reducing = kernel("reduce")
+    reduce(device, reducing)
+    (seen,) = tiered._seen.values()
+    assert hasty.begun == [0] and seen.attempt is None
+    reduce(device, reducing)
+    assert hasty.begun == [0, 0] and tiered._interpreter.grids == 1
+
+
+def test_a_stop_of_the_users_is_heeded_there(
+    loops: tuple[eumu.Device, Told, Told, Tiered],
+) -> None:
+    device, _, hasty, tiered = loops
+    device.preempt(groups=20)
+    assert reduce(device, kernel("reduce")).groups == 32
+    assert hasty.begun == [20] and tiered._interpreter.grids == 1
+
+
+@pytest.mark.usefixtures("ocloc")
+def test_much_private_memory_is_not_tried(loops: tuple[eumu.Device, Told, Told, Tiered]) -> None:
+    """It is cleared, before anybody looks at the clock."""
+    source = """kernel void k(global int *o, int n) {
+        int a[5000]; for (int i = 0; i < n; i++) a[(i * 7) % 5000] = i;
+        o[get_global_id(0)] = a[o[get_global_id(0)]]; }"""
+    device, _, _, tiered = loops
+    kernel, o = eumu.build(source, "skl")["k"], device.array(np.zeros(2048, np.int32))
+    for items, tries in ((64, 1), (2048, 1)):
+        kernel.launch(device, items, 64, [o, 5])
+        assert tiered._interpreter.grids == tries
+
+
+def test_long_functions_are_not_tried() -> None:
+    """To prepare them takes the interpreter long, and it looks at the clock only between blocks."""
+    short = kernel("saxpy").function(platform("skl"))
+    long = replace(short, blocks=[Block("begin", [Op("const", (), ())] * 20_001)])
+    assert how_tried(short).seconds == 0.04
+    assert how_tried(long) is None
 
 
 def test_functions_are_not_kept_for_ever(

@@ -27,7 +27,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("passes", "verify"),
     ),
     "exec": (
-        ("race_rows",),
+        ("attempt", "race_rows"),
         (
             "checks",
             "fidelity",

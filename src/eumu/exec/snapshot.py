@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import Finding
+from eumu.exec.attempt import Attempt
 from eumu.records import dataclass
 
 
@@ -51,12 +52,14 @@ class Preemption:
 
     It stops between groups after `groups` of them, or when `stop` is called; in the middle of
     groups after `after` instructions.  Then at most `resident` groups run at once, as on a chip:
-    what they hold must fit the chip's image.
+    what they hold must fit the chip's image.  With an `attempt`, the interpreter leaves groups that
+    take too long, as if they had not begun.
     """
 
     resident: int = 0
     after: int | None = None
     groups: int | None = None
+    attempt: Attempt | None = None
     is_wanted: bool = False
     _tell: Callable[[], object] | None = None
 

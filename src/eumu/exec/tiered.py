@@ -1,10 +1,10 @@
 """First launches: a new kernel begins before its fast code is made.
 
-What has no loop and few threads begins on the interpreter; other kernels begin with code that is
-made in a third of the time and runs slower.  The best code is made on another thread when a kernel
-has run for so long, in one launch or in many, that it is worth its time, which grows with the
-kernel: most never do.  It runs the groups of a long launch that have not begun.  All of them give
-the same results.
+What has few threads begins on the interpreter, as long as that can be thrown away should it take
+too long; other kernels begin with code that is made in a third of the time and runs slower.  The
+best code is made on another thread when a kernel has run for so long, in one launch or in many,
+that it is worth its time, which grows with the kernel: most never do.  It runs the groups of a long
+launch that have not begun.  All of them give the same results.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from eumu.errors import Unsupported
+from eumu.exec.attempt import Attempt, attempt
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Engine, Host
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot
+from eumu.exec.state import bytes_per_thread
 from eumu.ir import Function
 from eumu.records import dataclass
 
@@ -31,8 +33,12 @@ if TYPE_CHECKING:
     from eumu.exec.jit.interface import Special
 
 _MOST_THREADS: Final = 512
+_MOST_BYTES: Final = 1 << 25  # of their registers and memory, which begins as zeros
 _MOST_SEEN: Final = 256
-_MOST_OPERATIONS: Final = 3000  # of a function: the interpreter takes about 10 µs for each
+_MOST_OPERATIONS: Final = 20_000  # of a function that the interpreter begins
+# How long the interpreter has: nearly as long as quickly made code takes to make.
+_TRIED_S: Final = 0.04
+_TRIED_S_PER_OPERATION: Final = 150e-6
 # A kernel that has run so long is worth the best code: a quarter of what that takes to make.
 _LONG_S: Final = 0.05
 _LONG_S_PER_OPERATION: Final = 50e-6
@@ -42,13 +48,14 @@ _LONG_S_PER_OPERATION: Final = 50e-6
 class _Seen:
     """A function, which is kept so that its identity stays its own, and what is made of it.
 
-    After `patience` seconds of launches by code that is quickly made, the best code is worth its
-    time; it has had `seconds` of them.  `asked` has a future for each code that is made on the
-    other thread: whether it is quickly made, and what it depends on besides the function.
+    `attempt` is how the interpreter may begin it.  After `patience` seconds of launches by code
+    that is quickly made, the best code is worth its time; it has had `seconds` of them.  `asked`
+    has a future for each code that is made on the other thread: whether it is quickly made, and
+    what it depends on besides the function.
     """
 
     function: Function
-    short: bool
+    attempt: Attempt | None
     patience: float
     launches: int = 0
     seconds: float = 0.0
@@ -85,10 +92,10 @@ class Tiered:
         if seen.launches == 1 and self._jit.finds(grid):
             return self._jit.run(grid, host, snapshot, stop)
         if snapshot is None and self._is_quicker(seen, grid):
-            try:
-                return self._interpreter.run(grid, host, None, stop)
-            finally:  # not before: the two would share a core and Python's lock
-                self._make(seen, grid, self._hasty)
+            done = self._try(seen, grid, host, stop)
+            if isinstance(done, RunStats):
+                return done
+            snapshot = done
         try:
             return self._begin(seen, grid, host, snapshot, stop)
         finally:
@@ -96,8 +103,11 @@ class Tiered:
                 self._make(seen, grid, self._jit)
 
     def _is_quicker(self, seen: _Seen, grid: Grid) -> bool:
-        """Whether the interpreter is quicker than waiting for the code of a grid."""
-        if grid.groups * grid.threads_per_group > _MOST_THREADS or not seen.short:
+        """Whether the interpreter may be quicker than waiting for the code of a grid."""
+        threads = grid.groups * grid.threads_per_group
+        if threads > _MOST_THREADS or seen.attempt is None:
+            return False
+        if threads * bytes_per_thread(grid) > _MOST_BYTES:
             return False
         made = seen.asked.get((True, self._jit.special(grid)))
         if made is None:
@@ -108,6 +118,31 @@ class Tiered:
         if isinstance(error, Unsupported):
             raise error
         return False
+
+    def _try(
+        self, seen: _Seen, grid: Grid, host: Host, stop: Preemption | None
+    ) -> RunStats | Snapshot:
+        """Run a grid on the interpreter, or what groups it has done when it takes too long.
+
+        A kernel that is launched once more gets code for a third time.
+        """
+        own = Preemption(groups=None if stop is None else stop.groups, attempt=seen.attempt)
+        if stop is not None:
+            stop.attach(own.stop)
+        try:
+            stats = self._interpreter.run(grid, host, None, own)
+        except Preempted as stopped:
+            left = stopped.snapshot
+            if stop is not None and stop.stops(left.instructions, left.first):
+                raise
+            seen.attempt = None
+            return left
+        finally:
+            if stop is not None:
+                stop.attach(None)
+        if seen.launches > 1:  # not before it ran: the two would share a core and Python's lock
+            self._make(seen, grid, self._hasty)
+        return stats
 
     def _begin(
         self,
@@ -164,7 +199,7 @@ class Tiered:
         if seen is None:
             self._forget_orphans()
             seen = self._seen[id(function)] = _Seen(
-                function, is_short(function), patience(function)
+                function, how_tried(function), patience(function)
             )
             if len(self._seen) > _MOST_SEEN:
                 self._seen.popitem(last=False)
@@ -198,14 +233,9 @@ def _length(function: Function) -> int:
     return sum(len(block.ops) for block in function.blocks)
 
 
-def is_short(function: Function) -> bool:
-    """Whether a thread ends after each operation once at most: no block leads back or calls."""
-    if _length(function) > _MOST_OPERATIONS:
-        return False
-    for place, block in enumerate(function.blocks):
-        end = block.end
-        if end is None or end.name == "call":
-            return False
-        if any(target <= place for target in end.targets):
-            return False
-    return True
+def how_tried(function: Function) -> Attempt | None:
+    """How the interpreter may begin a function, None if it may not."""
+    length = _length(function)
+    if length > _MOST_OPERATIONS:
+        return None
+    return attempt(function, max(_TRIED_S, _TRIED_S_PER_OPERATION * length))

@@ -29,10 +29,16 @@ MOST_WRITES: Final = 1024  # that are remembered with it
 
 
 class Threads:
-    """Which threads run next."""
+    """Which threads run next.
 
-    def __init__(self, next_block: NDArray[np.int32], seed: int) -> None:
+    With `first`, those at a block for which it is set go before all others, however long it takes.
+    """
+
+    def __init__(
+        self, next_block: NDArray[np.int32], seed: int, first: NDArray[np.bool_] | None = None
+    ) -> None:
         self._next, self._random = next_block, np.random.default_rng(seed)
+        self.first = first
         self._starved = self._left = 0
         self._favoured = np.zeros(len(next_block), bool)
 
@@ -50,11 +56,22 @@ class Threads:
         if block == int(next_block.max()):
             self._starved = 0
             return block, slice(0, len(next_block))
+        if self.first is not None and block < BLOCKED:
+            block = self._first(block, self.first)
         here = next_block == block
-        self._count(here)
+        if self.first is None:
+            self._count(here)
         rows = np.flatnonzero(here)
         first, last = int(rows[0]), int(rows[-1])
         return block, slice(first, last + 1) if last - first + 1 == len(rows) else rows
+
+    def _first(self, block: int, first: NDArray[np.bool_]) -> int:
+        """The lowest block of those that are first, if a thread is there; else the lowest one."""
+        if first[block]:
+            return block
+        waiting = self._next[self._next < BLOCKED]
+        ahead = waiting[first[waiting]]
+        return int(ahead.min()) if len(ahead) else block
 
     def _count(self, here: NDArray[np.bool_]) -> None:
         others = self._next[~here & (self._next < BLOCKED)]

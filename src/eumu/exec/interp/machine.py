@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from time import thread_time
+
 import numpy as np
 
 from eumu.errors import Finding, InternalError
 from eumu.exec import words
+from eumu.exec.attempt import Attempt
 from eumu.exec.gate import Admitted
 from eumu.exec.interp.compile import compile_block
 from eumu.exec.interp.fairness import Threads
@@ -19,7 +22,7 @@ from eumu.exec.interp.waiting import Flow
 from eumu.exec.observe import Observer
 from eumu.exec.race_order import unordered
 from eumu.exec.races import Log
-from eumu.exec.snapshot import Preempted, Preemption, Snapshot
+from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
 from eumu.exec.state import BLOCKED, DONE, ThreadState
 
 
@@ -30,6 +33,7 @@ class Machine:
         self.grid, self.stop = admitted.grid, stop
         grid = self.grid
         self.before = 0  # instructions that groups before these have run
+        self._attempt_end = thread_time() + (stop.attempt.seconds if stop.attempt else 0)
         self.state = ThreadState.allocate(grid, groups)
         self.site = BlockSite(admitted, self.state)
         observer = admitted.host.observer
@@ -84,11 +88,15 @@ class Machine:
 
     def _go(self, groups: int, spent: int) -> int:
         """Run until every thread has ended; the most spent by one thread is `spent` so far."""
-        threads = Threads(self.flow.next_block, self.grid.seed)
+        attempt = self.stop.attempt
+        first = None if attempt is None else attempt.looping
+        threads = Threads(self.flow.next_block, self.grid.seed, first)
         while True:
             block, rows = threads.choose()
             if block >= BLOCKED:
                 break
+            if attempt is not None and self._is_attempted(attempt, block):
+                attempt = threads.first = None
             spent += self._step(block, rows)
             if spent > self.grid.fuel:
                 spent = self._check_fuel()
@@ -98,6 +106,13 @@ class Machine:
             raise InternalError("threads wait at a barrier that neither opens nor faults")
         self._tell_end(groups)
         return int(self.state.used.sum())
+
+    def _is_attempted(self, attempt: Attempt, block: int) -> bool:
+        """Whether an attempt ends well before a block, so that all goes on; leaves if it fails."""
+        is_seen = block in attempt.visible
+        if thread_time() > self._attempt_end or (is_seen and not attempt.ends_soon(self.state.pc)):
+            raise Preempted(between_groups(self.site.first_group, self.before), "interp")
+        return is_seen
 
     def _tell_batch(self) -> None:
         observer = self.site.host.observer
