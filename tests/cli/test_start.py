@@ -68,10 +68,13 @@ def within(modules: set[str], rooms: tuple[str, ...]) -> list[str]:
 
 
 def test_a_run_imports_what_its_kernel_needs(tmp_path: Path) -> None:
-    """A command that runs a kernel from the cache is mostly imports."""
+    """A command that runs a kernel from the cache is mostly imports; so is a small launch."""
     words = ("run", SAXPY, "--global", "64", "--arg", "a=2.5", "--quiet")
     arrays = ("--arg", "x=arange:float32:64", "--arg", "y=ones:float32:64")
-    compiled, found = (imported(tmp_path, *words, *arrays) for _ in range(2))
+    small = imported(tmp_path, *words, *arrays)
+    assert set(within(small, ELSEWHERE)) == set(within(small, ("eumu.exec.interp",)))
+    named = (*words, *arrays, "--engine", "jit")
+    compiled, found = (imported(tmp_path, *named) for _ in range(2))
     assert within(compiled, ("eumu.exec.jit.codegen",)), "the first run compiles"
     assert within(found, ELSEWHERE) == []
 

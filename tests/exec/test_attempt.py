@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import eumu
-from eumu.exec.attempt import attempt
+from eumu.exec.attempt import Attempt, attempt
 from eumu.exec.grid import RunStats
 from eumu.exec.interp import Interpreter, machine
+from eumu.exec.race_instrumentation import followed
 from eumu.exec.snapshot import Preempted, Preemption
+from eumu.exec.state import DONE
 from eumu.platforms import platform
 
 SOURCE = """
@@ -25,7 +27,7 @@ SOURCE = """
 kernel void plain(BEGIN if (x[I] & 1) o[I] = x[I] + n; else o[I] = 3; }
 kernel void sums(BEGIN SUM o[I] = s; }
 kernel void uneven(BEGIN for (int k = 0; k < (x[I] & 31); k++) s += x[k] * n; o[I] = s; }
-kernel void lanes_first(BEGIN if (I % 3 == 0) { o[I] = -1; return; } SUM o[I] = s; }
+kernel void lanes_first(BEGIN if (I % 3 == 0) atomic_xchg(o + I, -1); else { SUM o[I] = s; } }
 kernel void groups_first(BEGIN if (get_group_id(0) & 1) { o[I] = -1; return; } SUM o[I] = s; }
 kernel void reduced(BEGIN
   local int t[32];
@@ -73,6 +75,20 @@ def _program(device: str) -> Any:
 def test_what_follows_a_loop_is_seen_by_nobody_before(name: str, device: str, level: Any) -> None:
     function = _program(device)[name].function(platform(device), level)
     assert (attempt(function, 1) is not None) is (name in MAY)
+
+
+def test_lanes_that_wait_in_front_of_a_loop() -> None:
+    """Others of their thread may be at a lower block that is seen, and run first."""
+    plan = Attempt(frozenset({0, 2}), np.array([False, True, False]), 1)
+    assert plan.ends_soon(np.array([[0, 2], [DONE, 0]], np.int32))
+    assert not plan.ends_soon(np.array([[0, 1], [DONE, 0]], np.int32))
+
+
+@pytest.mark.parametrize("name", MAY)
+def test_findings_are_told_of_all_groups(name: str) -> None:
+    """None of a launch that looks for races, or for what is undefined, is thrown away."""
+    function = _program("skl")[name].function(platform("skl"))
+    assert attempt(followed(function), 1) is None
 
 
 class Attempts:
@@ -144,6 +160,36 @@ def test_nobody_sees_what_is_thrown_away(name: str, device: str, level: Any) -> 
         else:
             raise AssertionError("it is thrown away after each block")
     assert left >= {0, SIZE // 2 // 32}
+
+
+@pytest.mark.parametrize(("device", "level"), LEVELS)
+@pytest.mark.parametrize("name", MAY)
+def test_no_loop_follows_what_is_seen(
+    name: str, device: str, level: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither of the same lanes nor of others: those would take as long as they like."""
+    plan = attempt(_program(device)[name].function(platform(device), level), 1000)
+    assert plan is not None
+    blocks, step = list[int](), machine.Machine._step
+
+    def noted(self: Any, block: int, rows: Any) -> int:
+        blocks.append(block)
+        return step(self, block, rows)
+
+    class Trying:
+        name = "jit"
+
+        def run(self, grid: Any, host: Any, *_: object) -> RunStats:
+            stop = Preemption(attempt=plan)
+            try:
+                return Interpreter().run(grid, host, None, stop)
+            except Preempted:
+                return RunStats(0, 0, 0)
+
+    monkeypatch.setattr(machine.Machine, "_step", noted)
+    _run(device, level, name, Trying())
+    first = next((k for k, block in enumerate(blocks) if block in plan.visible), len(blocks))
+    assert not plan.looping[blocks[first:]].any()
 
 
 @pytest.mark.usefixtures("_blocks_as_seconds")

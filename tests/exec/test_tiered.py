@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -288,3 +289,66 @@ def test_functions_go_with_their_kernels(
             saxpy.launch(ran, (64,), (64,), [x, y, 2.0 + n // 11])
         del saxpy
         assert functions() <= before + 3  # until the next one
+
+
+@pytest.fixture
+def _without_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EUMU_CACHE", "off")
+
+
+def test_the_engine_without_a_name_begins_sooner() -> None:
+    """One that is named, or that checks, is that engine from the first launch on."""
+    kinds = [eumu.Device("skl")._get("jit")]
+    kinds += [eumu.Device("skl", "jit")._get("jit"), eumu.Device("skl", check=True)._get("jit")]
+    assert [type(engine) for engine in kinds] == [Tiered, Jit, Jit]
+
+
+@pytest.mark.usefixtures("_without_cache", "_at_once")
+def test_what_comes_again_is_counted() -> None:
+    """Quickly made code runs with little Python, too, and gives way when the best is made."""
+    device, saxpy = eumu.Device("skl"), kernel("saxpy")
+    tiered = device._get("jit")
+    assert isinstance(tiered, Tiered)
+    x, y = device.array(np.ones(64, np.float32)), device.array(np.zeros(64, np.float32))
+
+    def launches(count: int) -> None:
+        for _ in range(count):
+            saxpy.launch(device, 64, 64, [x, y, 1.0])
+
+    launches(60)
+    (seen,) = tiered._seen.values()
+    (exact,) = device.latest.kept.values()
+    quick, before = exact.again, seen.seconds
+    launches(10)
+    assert seen.seconds > before and not tiered._jit._kernels
+    seen.seconds = seen.patience
+    launches(1)
+    tiered._compiler.submit(int).result()  # the code is there
+    launches(60)
+    (exact,) = device.latest.kept.values()
+    assert exact.again is not quick and tiered._jit._kernels
+
+
+@pytest.mark.usefixtures("_without_cache")
+def test_a_child_process_makes_code() -> None:
+    """None of its parent's threads is there, which may be about to make it."""
+    device, saxpy = eumu.Device("skl"), kernel("saxpy")
+    tiered = device._get("jit")
+    assert isinstance(tiered, Tiered)
+    x, y = device.array(np.ones(64, np.float32)), device.array(np.zeros(64, np.float32))
+    held = threading.Event()
+    tiered._compiler.submit(held.wait)
+    for _ in range(2):
+        saxpy.launch(device, 64, 64, [x, y, 1.0])
+    child = os.fork()
+    if child == 0:
+        with tiered._lock:
+            made = all(
+                future.result(60) for s in tiered._seen.values() for future in s.asked.values()
+            )
+        for _ in range(2):
+            saxpy.launch(device, 64, 64, [x, y, 1.0])
+        tiered._compiler.submit(int).result(60)
+        os._exit(0 if made and tiered._hasty._kernels else 1)
+    held.set()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

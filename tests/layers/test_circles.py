@@ -27,7 +27,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("passes", "verify"),
     ),
     "exec": (
-        ("attempt", "race_rows"),
+        ("attempt", "forks", "race_rows"),
         (
             "checks",
             "fidelity",

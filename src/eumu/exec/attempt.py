@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from eumu.ir import Block, Function, Op
 from eumu.ir.operations.ends import AnyCall, Ret
 from eumu.ir.operations.lanes import Const
-from eumu.ir.operations.memory import WRITTEN_SPACES, Access, Atomic, Fence, Load, LoadBlock
-from eumu.ir.operations.messages import Require
+from eumu.ir.operations.memory import WRITTEN_SPACES, Access, Atomic, Fence, Follow, Load, LoadBlock
+from eumu.ir.operations.messages import Report, Require
 from eumu.ir.operations.row import OPERATIONS
 from eumu.records import dataclass
 
@@ -45,9 +45,12 @@ class Attempt:
 def attempt(function: Function, seconds: float) -> Attempt | None:
     """How a run of a function can be thrown away, None if it can not.
 
-    It can not if a loop follows what others see, or is part of it.  Calls may lead anywhere.
+    It can not if a loop follows what others see, or is part of it, or if it has findings, which
+    are told of all groups.  Calls may lead anywhere.
     """
     if any(isinstance(block.end, AnyCall) for block in function.blocks):
+        return None
+    if any(isinstance(op, (Follow, Report)) for block in function.blocks for op in block.ops):
         return None
     looping = _looping(function)
     visible = frozenset(k for k, block in enumerate(function.blocks) if _is_visible(block))

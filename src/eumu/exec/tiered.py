@@ -16,11 +16,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import field
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from eumu.errors import Unsupported
 from eumu.exec.attempt import Attempt, attempt
+from eumu.exec.forks import tell_children
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Engine, Host
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot
@@ -30,6 +32,7 @@ from eumu.records import dataclass
 
 if TYPE_CHECKING:
     from eumu.exec.jit import Jit
+    from eumu.exec.jit.host.again import Again
     from eumu.exec.jit.interface import Special
 
 _MOST_THREADS: Final = 512
@@ -62,6 +65,29 @@ class _Seen:
     asked: dict[tuple[bool, Special], Future[Any]] = field(default_factory=dict)
 
 
+class _Again:
+    """A grid that runs once more by quickly made code, for as long as there is no better."""
+
+    __slots__ = ("_is_there", "_make", "_seen", "_way")
+
+    def __init__(self, way: Again, seen: _Seen, make: Callable[[], Future[Any] | None]) -> None:
+        self._way, self._seen, self._make = way, seen, make
+        self._is_there: Callable[[], bool] | None = None
+
+    def run(self, stop: Preemption) -> RunStats | None:
+        """What was counted, or None if nothing has run and the engine has to look again."""
+        is_there, seen = self._is_there, self._seen
+        if is_there is not None and is_there():
+            return None
+        begun = time.perf_counter()
+        stats = self._way.run(stop)
+        seen.seconds += time.perf_counter() - begun
+        if seen.seconds >= seen.patience and is_there is None:
+            made = self._make()
+            self._is_there = bool if made is None else made.done
+        return stats
+
+
 class Tiered:
     """The fast engine `jit`, and others until it has the code of a kernel.
 
@@ -75,6 +101,13 @@ class Tiered:
         self._compiler = ThreadPoolExecutor(1, "compiler")
         self._seen: OrderedDict[int, _Seen] = OrderedDict()  # by the identity of functions
         self._lock = threading.Lock()
+        tell_children(self)
+
+    def forked(self) -> None:
+        """In a child, which has no other threads: none of them has the lock, or makes code."""
+        self._lock, self._compiler = threading.Lock(), ThreadPoolExecutor(1, "compiler")
+        for seen in self._seen.values():
+            seen.asked = {key: made for key, made in seen.asked.items() if made.done()}
 
     def run(
         self,
@@ -144,6 +177,19 @@ class Tiered:
             self._make(seen, grid, self._hasty)
         return stats
 
+    def again(self, grid: Grid, host: Host) -> Again | _Again | None:
+        """A way to run a grid once more that ran just now, for as long as memory is as it was."""
+        if self._jit.has(grid):
+            return self._jit.again(grid, host)
+        if not self._hasty.has(grid):
+            return None
+        way = self._hasty.again(grid, host)
+        with self._lock:
+            seen = self._seen_of(grid.function)
+        return (
+            None if way is None else _Again(way, seen, partial(self._make, seen, grid, self._jit))
+        )
+
     def _begin(
         self,
         seen: _Seen,
@@ -180,18 +226,22 @@ class Tiered:
 
     def _make(
         self, seen: _Seen, grid: Grid, jit: Jit, then: Callable[[], object] | None = None
-    ) -> None:
-        """Make the code of a grid on the other thread, once; call `then` if that succeeds."""
+    ) -> Future[Any] | None:
+        """Make the code of a grid on the other thread, once; call `then` if that succeeds.
+
+        None where the system has no thread.
+        """
         key = jit is self._hasty, jit.special(grid)
         with self._lock:
             made = seen.asked.get(key)
             if made is None:
                 try:
                     made = seen.asked[key] = self._compiler.submit(jit.compile, grid)
-                except RuntimeError:  # the system has no thread: who needs the code compiles it
-                    return
+                except RuntimeError:  # who needs the code compiles it
+                    return None
         if then is not None:
             made.add_done_callback(lambda made: None if made.exception() else then())
+        return made
 
     def _seen_of(self, function: Function) -> _Seen:
         """What is known of a function; of those seen longest ago, nothing; under the lock."""

@@ -40,7 +40,8 @@ class Device(ImageBoard):
     """An emulated GPU.
 
     `name` is a platform ("pvc", "skl", "apl", …).  `engine` is "jit" or "interp", by default the
-    JIT if llvmlite is installed.  `memory_bytes` is the size of the device's address space.
+    JIT if llvmlite is installed; without checks, others run new kernels until it has their code.
+    `memory_bytes` is the size of the device's address space.
     `strict_bounds`: an access outside a surface is a fault; if False, reads give 0 and writes have
     no effect, and local memory has the size that a group is given, as on hardware. `check` names
     the checks of every launch, which cost speed: True for the cheap ones, "all", or names
@@ -98,6 +99,7 @@ class Device(ImageBoard):
                 stacklevel=2,
             )
         self._engine = engine or ("jit" if has_jit() else "interp")
+        self._begins_sooner = engine is None
         self._fuel = FUEL.get()
         self.default_fuel: Mapping[str, int] = DEFAULT_FUEL
         self._engines: dict[str, Engine] = {}
@@ -449,5 +451,7 @@ class Device(ImageBoard):
     def _get(self, name: str) -> Engine:
         engine = self._engines.get(name)
         if engine is None:
-            engine = self._engines[name] = make(name)
+            engine = self._engines[name] = make(
+                name, sooner=self._begins_sooner and not self._check
+            )
         return engine

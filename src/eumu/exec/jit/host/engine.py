@@ -6,7 +6,6 @@ What few launches need is imported where it is used.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -16,10 +15,10 @@ from functools import partial
 from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakSet
 
 from eumu.errors import Unsupported
 from eumu.exec.findings import merged
+from eumu.exec.forks import tell_children
 from eumu.exec.gate import Admitted, admit, check_snapshot
 from eumu.exec.grid import Grid, RunStats, groups_that_fit
 from eumu.exec.host import Host
@@ -52,18 +51,6 @@ _KERNELS = 256  # compiled kernels that are kept
 _FROM_THE_START = between_groups(0, 0)
 
 
-_ENGINES: WeakSet[Jit] = WeakSet()
-
-
-def _forked() -> None:
-    for engine in list(_ENGINES):
-        engine.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
-
-
 class Jit:
     """Runs grids as machine code; `Engine` protocol.
 
@@ -90,7 +77,7 @@ class Jit:
         self._grids: OrderedDict[int, KnownGrid] = OrderedDict()
         self._tables = Tables(), Tables()
         self._lock = threading.Lock()
-        _ENGINES.add(self)
+        tell_children(self)
 
     def forked(self) -> None:
         """In a child, which has no other threads: none of them has the lock, or makes code."""
