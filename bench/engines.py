@@ -28,6 +28,19 @@ class Missing(Exception):
     """A rival that is not installed; the message is the reason."""
 
 
+def arguments(device: Any, data: Data) -> dict[str, Any]:
+    """What kernels of a device get, by name."""
+    import eumu
+
+    given: dict[str, Any] = {}
+    for name, value in data.items():
+        if isinstance(value, LocalBytes):
+            given[name] = eumu.Local(value.size)
+        else:
+            given[name] = device.array(value) if isinstance(value, np.ndarray) else value
+    return given
+
+
 class Emulator:
     """eumu itself with one of its engines; `lane_ops` are those of the last run.
 
@@ -56,13 +69,7 @@ class Emulator:
 
             self._jit = Jit()
             device.use("jit", self._jit)
-        program = eumu.load(item.binary)
-        given: dict[str, Any] = {}
-        for name, value in data.items():
-            if isinstance(value, LocalBytes):
-                given[name] = eumu.Local(value.size)
-            else:
-                given[name] = device.array(value) if isinstance(value, np.ndarray) else value
+        program, given = eumu.load(item.binary), arguments(device, data)
         steps = [(program[s.kernel], s, [given[name] for name in s.args]) for s in item.steps]
 
         def run() -> None:

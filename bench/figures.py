@@ -9,13 +9,13 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from engines import Emulator
+from engines import Emulator, arguments
 from item import ROOT, Item
 
 SCALING = Path(__file__).resolve().parent / "scaling.py"
@@ -122,6 +122,32 @@ def _to_code(item: Item) -> float:
     finally:
         Jit.compile = original  # type: ignore[method-assign]
     return spent
+
+
+def first_results(items: Iterable[Item]) -> dict[str, dict[str, float]]:
+    """Seconds from a binary to what its first kernel leaves, on a device that has not seen it.
+
+    Wall and CPU, LLVM's process included; nothing is on disk, and LLVM is loaded.
+    """
+    import eumu
+
+    found = {}
+    with tempfile.TemporaryDirectory() as place, _environment(EUMU_CACHE_DIR=place):
+        device = eumu.Device("pvc")
+        empty = eumu.load(ROOT / "tests" / "kernels" / "bin" / "pvc" / "empty.bin")["empty"]
+        for one in (device, eumu.Device("pvc", "jit")):
+            empty.launch(one, 64, 64)
+        for item in items:
+            step, given = item.steps[0], arguments(device, item.data(np.random.default_rng(1)))
+            wall, cpu = time.perf_counter(), _with_children()
+            kernel = eumu.load(item.binary)[step.kernel]
+            sizes = step.global_size, step.local_size
+            kernel.launch(device, *sizes, [given[name] for name in step.args])
+            found[item.name] = {
+                "wall": time.perf_counter() - wall,
+                "cpu": _with_children() - cpu,
+            }
+    return found
 
 
 def launching(rounds: int = 3000) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import median
 from typing import Any
 
 from host import bound
@@ -182,6 +183,12 @@ def figure_lines(figures: dict[str, Any]) -> list[str]:
                 f"* {name} a kernel: {middle:.1f} ms CPU"
                 f" (median; {values[0]:.1f} to {values[-1]:.1f})"
             )
+    if first := figures.get("first_results"):
+        walls, cpus = ([row[part] * 1e3 for row in first.values()] for part in ("wall", "cpu"))
+        lines.append(
+            f"* first result of a new kernel from Python: {median(walls):.1f} ms, of that"
+            f" {median(cpus):.1f} ms CPU (medians; CPU {min(cpus):.1f} to {max(cpus):.1f})"
+        )
     if kept := figures.get("memory"):
         for engine in ("jit", "interp"):
             values = sorted(row[engine] for row in kept.values())

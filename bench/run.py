@@ -54,6 +54,7 @@ def measure_figures(items: list[Any]) -> dict[str, Any]:
     _say("compiling, memory")
     small = {item.name: item.small() for item in items if item.small}
     found["compiling"] = {name: figures.compiling(item) for name, item in small.items()}
+    found["first_results"] = figures.first_results(small.values())
     found["memory"] = {n: figures.memory(item) for n, item in small.items() if n in _TYPICAL}
     return found
 

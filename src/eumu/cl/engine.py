@@ -39,6 +39,7 @@ from eumu.cl.protocol import (
 )
 from eumu.device.allocator import PAGE
 from eumu.errors import EumuError, Fault, Finding, NoKernel, OutOfMemory, Severity
+from eumu.exec.tiered import tiered
 from eumu.runtime import Array, Device, Image, Kernel, Local, Program, load
 from eumu.runtime.engines import DRIVER_FUEL
 from eumu.runtime.report import Report
@@ -81,6 +82,7 @@ class _Service:
             from eumu.beside.report import KernelProfiles
 
             self.device.observer = self.profiles = KernelProfiles(self.device.part)
+        self._has_tiers = False
         memory.sink = self._print
         self._printed: list[str] = []
         self._numbers = itertools.count(1)
@@ -156,6 +158,7 @@ class _Service:
         if made.of is not None:
             kind = _LIBRARY if made.of.is_library else _OBJECT
             return packed(kind, made.of.smaller_groups, 0, 0, 0)
+        self._take_tiers()
         loaded = Loaded(self._loaded(made.data))
         elf = loaded.program.elf
         if elf is not None and form is not Form.BINARY:
@@ -175,6 +178,15 @@ class _Service:
             return load(data, device=self.device)
         except NoKernel:
             return Program("program", self.device.platform)
+
+    def _take_tiers(self) -> None:
+        """Let first launches begin before their code is made; engines are imported when they are
+        needed.  Checked runs and reports are of one engine."""
+        if self._has_tiers or self.device.engine != "jit" or self._options.check or self.profiles:
+            return
+        self._has_tiers = True
+        with contextlib.suppress(ImportError, OSError):  # the device says that it has no fast one
+            self.device.use("jit", tiered())
 
     def _drop(self, fields: Fields) -> Answer:
         self._programs.pop(fields.u32(), None)

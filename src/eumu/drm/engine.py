@@ -33,6 +33,7 @@ from eumu.drm.progress import Progress
 from eumu.drm.protocol import Built, Submission, messages
 from eumu.drm.record import NotedClock, Recorder
 from eumu.errors import Fault, Finding
+from eumu.exec.tiered import tiered
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
 from eumu.runtime.engines import DRIVER_FUEL
@@ -173,6 +174,8 @@ def _device(part: Gpu, memory: DriverMemory, options: DrmOptions) -> Device:
     )
     device.memory, device.clock = memory, HostClock(part.hertz)
     device.default_fuel = DRIVER_FUEL
+    if device.engine == "jit" and not options.check and options.report is None:
+        device.use("jit", tiered())
     return device
 
 

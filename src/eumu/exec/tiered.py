@@ -16,7 +16,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import field
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
@@ -65,38 +64,16 @@ class _Seen:
     asked: dict[tuple[bool, Special], Future[Any]] = field(default_factory=dict)
 
 
-class _Again:
-    """A grid that runs once more by quickly made code, for as long as there is no better."""
-
-    __slots__ = ("_is_there", "_make", "_seen", "_way")
-
-    def __init__(self, way: Again, seen: _Seen, make: Callable[[], Future[Any] | None]) -> None:
-        self._way, self._seen, self._make = way, seen, make
-        self._is_there: Callable[[], bool] | None = None
-
-    def run(self, stop: Preemption) -> RunStats | None:
-        """What was counted, or None if nothing has run and the engine has to look again."""
-        is_there, seen = self._is_there, self._seen
-        if is_there is not None and is_there():
-            return None
-        begun = time.perf_counter()
-        stats = self._way.run(stop)
-        seen.seconds += time.perf_counter() - begun
-        if seen.seconds >= seen.patience and is_there is None:
-            made = self._make()
-            self._is_there = bool if made is None else made.done
-        return stats
-
-
 class Tiered:
     """The fast engine `jit`, and others until it has the code of a kernel.
 
-    `hasty` is a fast engine, too, whose code is quickly made.
+    `hasty` is a fast engine, too, whose code is quickly made.  Without it, only the first launch of
+    a kernel begins on the interpreter.
     """
 
     name = "jit"
 
-    def __init__(self, jit: Jit, hasty: Jit, interpreter: Engine) -> None:
+    def __init__(self, jit: Jit, hasty: Jit | None, interpreter: Engine) -> None:
         self._jit, self._hasty, self._interpreter = jit, hasty, interpreter
         self._compiler = ThreadPoolExecutor(1, "compiler")
         self._seen: OrderedDict[int, _Seen] = OrderedDict()  # by the identity of functions
@@ -129,8 +106,10 @@ class Tiered:
             if isinstance(done, RunStats):
                 return done
             snapshot = done
+        if self._hasty is None:
+            return self._jit.run(grid, host, snapshot, stop)
         try:
-            return self._begin(seen, grid, host, snapshot, stop)
+            return self._begin(self._hasty, seen, grid, host, snapshot, stop)
         finally:
             if seen.seconds >= seen.patience:
                 self._make(seen, grid, self._jit)
@@ -142,6 +121,8 @@ class Tiered:
             return False
         if threads * bytes_per_thread(grid) > _MOST_BYTES:
             return False
+        if self._hasty is None:
+            return seen.launches == 1
         made = seen.asked.get((True, self._jit.special(grid)))
         if made is None:
             return not self._hasty.finds(grid)
@@ -173,25 +154,17 @@ class Tiered:
         finally:
             if stop is not None:
                 stop.attach(None)
-        if seen.launches > 1:  # not before it ran: the two would share a core and Python's lock
-            self._make(seen, grid, self._hasty)
+        if seen.launches > 1 and self._hasty is not None:
+            self._make(seen, grid, self._hasty)  # not before: both would want Python's lock
         return stats
 
-    def again(self, grid: Grid, host: Host) -> Again | _Again | None:
+    def again(self, grid: Grid, host: Host) -> Again | None:
         """A way to run a grid once more that ran just now, for as long as memory is as it was."""
-        if self._jit.has(grid):
-            return self._jit.again(grid, host)
-        if not self._hasty.has(grid):
-            return None
-        way = self._hasty.again(grid, host)
-        with self._lock:
-            seen = self._seen_of(grid.function)
-        return (
-            None if way is None else _Again(way, seen, partial(self._make, seen, grid, self._jit))
-        )
+        return self._jit.again(grid, host) if self._jit.has(grid) else None
 
     def _begin(
         self,
+        hasty: Jit,
         seen: _Seen,
         grid: Grid,
         host: Host,
@@ -199,7 +172,7 @@ class Tiered:
         stop: Preemption | None,
     ) -> RunStats:
         """Run a grid by code that is quickly made; what is left of it after a while by the best."""
-        self._hasty.compile(grid)
+        hasty.compile(grid)
         begun = time.perf_counter()  # the watch takes time, too
         own = Preemption(groups=None if stop is None else stop.groups)
         if stop is not None:
@@ -209,7 +182,7 @@ class Tiered:
         with contextlib.suppress(RuntimeError):  # the system has no thread: it goes on as it began
             watch.start()
         try:
-            return self._hasty.run(grid, host, snapshot, own)
+            return hasty.run(grid, host, snapshot, own)
         except Preempted as stopped:
             left = stopped.snapshot
             if stop is not None and stop.stops(left.instructions, left.first):
@@ -226,22 +199,18 @@ class Tiered:
 
     def _make(
         self, seen: _Seen, grid: Grid, jit: Jit, then: Callable[[], object] | None = None
-    ) -> Future[Any] | None:
-        """Make the code of a grid on the other thread, once; call `then` if that succeeds.
-
-        None where the system has no thread.
-        """
+    ) -> None:
+        """Make the code of a grid on the other thread, once; call `then` if that succeeds."""
         key = jit is self._hasty, jit.special(grid)
         with self._lock:
             made = seen.asked.get(key)
             if made is None:
                 try:
                     made = seen.asked[key] = self._compiler.submit(jit.compile, grid)
-                except RuntimeError:  # who needs the code compiles it
-                    return None
+                except RuntimeError:  # the system has no thread: who needs the code compiles it
+                    return
         if then is not None:
             made.add_done_callback(lambda made: None if made.exception() else then())
-        return made
 
     def _seen_of(self, function: Function) -> _Seen:
         """What is known of a function; of those seen longest ago, nothing; under the lock."""
@@ -261,7 +230,8 @@ class Tiered:
         for key in [key for key, seen in self._seen.items() if seen.function.is_orphan]:
             del self._seen[key]
         self._jit.forget_orphans()
-        self._hasty.forget_orphans()
+        if self._hasty is not None:
+            self._hasty.forget_orphans()
 
 
 def tiered() -> Tiered:
@@ -272,6 +242,14 @@ def tiered() -> Tiered:
 
     hasty = Jit(processor=host().hasty(), patience=inf)  # it ends when the best code is there
     return Tiered(Jit(), hasty, Interpreter())
+
+
+def interpreted_once() -> Tiered:
+    """The fast engine of this host, with the interpreter for a small first launch of a kernel."""
+    from eumu.exec.interp import Interpreter
+    from eumu.exec.jit import Jit
+
+    return Tiered(Jit(), None, Interpreter())
 
 
 def patience(function: Function) -> float:

@@ -40,7 +40,8 @@ class Device(ImageBoard):
     """An emulated GPU.
 
     `name` is a platform ("pvc", "skl", "apl", …).  `engine` is "jit" or "interp", by default the
-    JIT if llvmlite is installed; without checks, others run new kernels until it has their code.
+    JIT if llvmlite is installed; a small first launch of a kernel is the interpreter's then, if
+    that ends soon.
     `memory_bytes` is the size of the device's address space.
     `strict_bounds`: an access outside a surface is a fault; if False, reads give 0 and writes have
     no effect, and local memory has the size that a group is given, as on hardware. `check` names

@@ -27,17 +27,17 @@ def has_jit() -> bool:
 
 
 def make(name: str, *, sooner: bool = False) -> Engine:
-    """An engine; `sooner`, with others that begin new kernels before the fast one has its code.
+    """An engine; `sooner`, with the interpreter for small first launches.
 
     Engines are imported when the first kernel runs: LLVM takes a while to load.
     """
     if name == "jit":
         try:
             from eumu.exec.jit import Jit
-            from eumu.exec.tiered import tiered
+            from eumu.exec.tiered import interpreted_once
         except (ImportError, OSError) as error:
             raise Unsupported(f"the fast engine cannot be loaded here ({error})") from error
-        return tiered() if sooner else Jit()
+        return interpreted_once() if sooner else Jit()
     from eumu.exec.interp import Interpreter
 
     return Interpreter()
