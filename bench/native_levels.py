@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 from contest import clocked
-from engines import Prepared
+from engines import Prepared, arguments
 from foundation import FOUNDATION
-from item import ROOT, Data, Item, LocalBytes
+from item import ROOT, Data, Item
 
 DEVICE = "apl"
 BINARIES = ROOT / "tests" / "kernels" / "bin" / DEVICE
@@ -37,13 +37,7 @@ class Level:
         import eumu
 
         device = eumu.Device(DEVICE, engine="jit")
-        program = eumu.load(_binary(item))
-        given: dict[str, Any] = {}
-        for name, value in data.items():
-            if isinstance(value, LocalBytes):
-                given[name] = eumu.Local(value.size)
-            else:
-                given[name] = device.array(value) if isinstance(value, np.ndarray) else value
+        program, given = eumu.load(_binary(item)), arguments(device, data)
         steps = [(program[s.kernel], s, [given[name] for name in s.args]) for s in item.steps]
 
         def run() -> None:
