@@ -17,7 +17,7 @@ from eumu.campaign import random_visa
 from eumu.campaign.campaign import Summary, explanations, run
 from eumu.campaign.cluster import ClusterError, connected
 from eumu.campaign.store import Store
-from eumu.campaign.tasks import SAME, Task
+from eumu.campaign.tasks import SAME, Result, Task
 
 pytest.importorskip(
     "distributed", reason="distributed is not installed: pip install 'eumu[campaign]'"
@@ -66,6 +66,11 @@ def test_a_difference_is_counted_until_it_is_explained(client: Any, tmp_path: Pa
     summary.explained = explanations(reasons)
     assert not summary.differing
     assert ", 1 explained, 0 differ; " in summary.line()
+
+
+def test_builds_are_counted_where_the_kind_counts_them() -> None:
+    summary = Summary([Result("a", SAME, builds=10), Result("b", SAME, builds=4)])
+    assert summary.line() == f"2 programs in 14 builds: 2 {SAME}, 0 differ; nothing was left to run"
 
 
 def test_a_worker_that_dies_loses_nothing(client: Any, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_dead_branch_in_another_one_goes_with_it() -> None:
 
 def _shown(monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     first = compilers.choose(platform("apl"))
-    built = [Build(first), Build(first, "-cl-opt-disable")]
+    built = [Build(first, is_fast=True), Build(first, "-cl-opt-disable")]
     monkeypatch.setattr(random_opencl, "builds", lambda *_, **__: built)
     (found,) = random_opencl.run(Task("random-opencl", "apl", SEED, 1))
     return found.kind, found.sort
@@ -120,6 +120,45 @@ def test_a_kernel_in_all_its_forms(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(random_opencl, "launched", planted)
     assert _shown(monkeypatch) == (DIFFERS, "visa on jit")
+
+
+@pytest.mark.skipif(not compilers.installed(), reason="ocloc is not installed")
+def test_the_same_code_of_two_builds_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = compilers.choose(platform("apl"))
+    built = [Build(first), Build(first, width=32), Build(first, "-cl-opt-disable")]
+    monkeypatch.setattr(random_opencl, "builds", lambda *_: built)
+    monkeypatch.setattr(implementations, "ask", lambda *_: {})
+    launched, ran = random_opencl.launched, []
+
+    def counted(program: eumu.Program, name: str, *rest: object) -> object:
+        ran.append((program[name].simd_width, rest[2]))
+        return launched(program, name, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(random_opencl, "launched", counted)
+    (found,) = random_opencl.run(Task("random-opencl", "apl", SEED, 1))
+    assert (found.kind, found.builds) == (SAME, 3)
+    assert sorted(ran) == [(8, "native"), (32, "native"), (32, "visa")]
+
+
+def test_builds_of_a_batch() -> None:
+    """Every release makes five builds of what both support; the fast engine runs one's."""
+    able = [c for c in compilers.installed() if platform("dg2") in c.devices]
+    if not able:
+        pytest.skip("no ocloc that supports dg2 is installed")
+    every = [random_opencl.builds(platform("dg2"), number) for number in range(24)]
+    for built in every:
+        assert len(set(built)) == len(built) == 5 * len(able)
+        assert [b.is_usual for b in built if b.is_fast] == [True]
+    fast = [b.compiler for built in every for b in built if b.is_fast]
+    assert set(fast) == set(fast[::4]) == set(able)
+    assert {b.width for built in every for b in built} == {None, 8, 16, 32}
+
+
+def test_kernels_without_dead_branches_have_no_variant() -> None:
+    every = [kernel(seed) for seed in range(60)]
+    assert {made.has_variant for made in every} == {True, False}
+    for made in every:
+        assert made.has_variant == ("dead[" in made.text)
 
 
 def test_what_does_not_agree_is_named() -> None:

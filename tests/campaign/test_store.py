@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import eumu
 from eumu.campaign import random_visa
 from eumu.campaign.store import Store, StoreError
 from eumu.campaign.tasks import SAME, Result, Task, failed
@@ -68,6 +69,7 @@ _ENDLESS = "with recursive n(x) as (select 1 union all select x + 1 from n) sele
         ["create trigger t after insert on results begin delete from results; end"],
         ["update results set what = x'00ff'"],
         ["update results set task = x'00ff'"],
+        ["update results set builds = 'many'"],
         ["update facts set value = x'00ff'"],
         ["pragma writable_schema = on", "update sqlite_master set sql = sql || x'ff'"],
     ],
@@ -100,6 +102,44 @@ def test_results_of_another_version_are_not_mixed_in(
     path = filled(tmp_path / "s.sqlite")
     monkeypatch.setattr("eumu.__version__", "99.0")
     with pytest.raises(StoreError, match=r"this is 99\.0"):
+        Store(path)
+
+
+def test_a_store_without_numbers_of_builds_goes_on(tmp_path: Path) -> None:
+    """What versions before wrote, with the tables that they made."""
+    path = tmp_path / "s.sqlite"
+    with sqlite3.connect(path) as other:
+        for statement in _FORMER.split(";"):
+            other.execute(statement)
+        other.execute("insert into facts values ('version', ?)", (eumu.__version__,))
+        row = (TASKS[0].programs[0], TASKS[0].name, SAME, "", "x")
+        other.execute("insert into results values (?,?,?,?,?)", row)
+    other.close()
+    for _ in range(2):
+        with Store(path) as store:
+            assert store.of_tasks({TASKS[0].name}) == [Result(row[0], SAME, "", "x")]
+    with Store(path) as store:
+        store.add(TASKS[1], [Result("p", SAME, builds=10)])
+        assert store.of_tasks({TASKS[1].name}) == [Result("p", SAME, builds=10)]
+
+
+_FORMER = """
+pragma application_id = 1702194549;
+pragma user_version = 1;
+create table facts (name text primary key, value text not null) without rowid;
+create table results (
+    program text primary key, task text not null,
+    kind text not null, sort text not null, what text not null
+) without rowid;
+create index tasks on results (task)"""
+
+
+def test_a_store_of_a_later_format_is_refused(tmp_path: Path) -> None:
+    path = filled(tmp_path / "s.sqlite")
+    with sqlite3.connect(path) as other:
+        other.execute("pragma user_version = 3")
+    other.close()
+    with pytest.raises(StoreError, match="format 3; this version knows 2"):
         Store(path)
 
 

@@ -45,7 +45,9 @@ class Summary:
         words = [f"{n} {kind}" for kind, n in fine.most_common()]
         words += [f"{explained} explained"] if explained else []
         words += [f"{n} {title}" for title, n in wrong.most_common()] or ["0 differ"]
-        return f"{len(self.results)} programs: {', '.join(words)}; {self._rate()}"
+        builds = sum(r.builds for r in self.results)
+        size = f"{len(self.results)} programs" + (f" in {builds} builds" if builds else "")
+        return f"{size}: {', '.join(words)}; {self._rate()}"
 
     def _rate(self) -> str:
         if not self.ran:

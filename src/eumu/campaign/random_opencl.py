@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import eumu
 from eumu.campaign import implementations
+from eumu.campaign.code import Code, code_of
 from eumu.campaign.tasks import DIFFERS, REFUSED, SAME, UNSUPPORTED, Result, Task
 from eumu.campaign.votes import Form, Value, culprits, right
 from eumu.compare.sides import LEVELS
@@ -21,26 +22,29 @@ from eumu.records import dataclass
 from eumu.runtime.parameters import Passing
 from eumu.zebin import compilers, ocloc
 
-BATCH: Final = 8  # kernels of a task, which are one source
+BATCH: Final = 16  # kernels of a task, which are one source: half of a small build is its start
 _WIDTHS: Final = (8, 16, 32)
 _UNOPTIMIZED: Final = "-cl-opt-disable"
 _LARGE_GRF: Final = "-cl-intel-256-GRF-per-thread"
 _FUEL: Final = 2_000_000  # in the interpreter, a minute
 _N: Final = 2
-_OTHERS: Final = 2  # builds of a batch besides the usual one
 _EFFORT: Final = 1  # of LLVM: with less it ends its process on some programs
-_SORTS: Final = 4  # of them, about: a width is kept until each has come up
+_OPTIMIZED: Final = 4  # every so many batches the fast engine's code is optimised as in launches
 _FORMAT: Final = "RGBA8_UINT"
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One way in which a source is compiled."""
+    """One way in which a source is compiled.
+
+    `is_fast`: whether it runs on the fast engine, too, before anything differs.
+    """
 
     compiler: compilers.Compiler
     options: str = ""
     width: int | None = None
     variant: bool = False
+    is_fast: bool = False
 
     @property
     def label(self) -> str:
@@ -58,7 +62,7 @@ class Build:
         for level in levels:
             if is_every or self.is_usual or level == other:
                 yield level, "interp"
-            if self.is_usual and (is_every or level == one):
+            if (self.is_usual and is_every) or (self.is_fast and level == one):
                 yield level, "jit"
 
 
@@ -82,31 +86,28 @@ def run(task: Task) -> Iterator[Result]:
     number = task.first // BATCH
     batch = _Batch(target, kernels, Jit(processor=_processor(number)))
     batch.ask_others(task.seconds)
-    batch.look(range(len(kernels)), builds(target, number), is_every=False)
-    batch.look(batch.differing, builds(target, number, is_every=True), is_every=True)
-    for name, made, outcomes, unsupported in zip(
-        task.programs, kernels, batch.seen, batch.notes, strict=True
+    chosen = builds(target, number)
+    batch.look(range(len(kernels)), chosen, is_every=False)
+    batch.look(batch.differing, chosen, is_every=True)
+    for name, made, outcomes, unsupported, built in zip(
+        task.programs, kernels, batch.seen, batch.notes, batch.built, strict=True
     ):
-        yield result(name, made, outcomes, sorted(unsupported))
+        yield replace(result(name, made, outcomes, sorted(unsupported)), builds=len(built))
 
 
-def builds(target: Platform, number: int, *, is_every: bool = False) -> list[Build]:
-    """Those of a batch: the usual one and two others, which are others in the next one; or all."""
+def builds(target: Platform, number: int) -> list[Build]:
+    """Those of a batch; the width and the release that the fast engine runs come in turn."""
     chosen: list[Build] = []
     widths = [w for w in _WIDTHS if target.grf_bytes == 32 or w > 8]
-    width = widths[number // _SORTS % len(widths)]
-    for compiler in compilers.installed():
-        if target not in compiler.devices:
-            continue
-        others = [
+    able = [compiler for compiler in compilers.installed() if target in compiler.devices]
+    for k, compiler in enumerate(able):
+        chosen += [
+            Build(compiler, is_fast=k == number // _OPTIMIZED % len(able)),
             Build(compiler, _UNOPTIMIZED),
             Build(compiler, variant=True),
-            Build(compiler, "", width),
+            Build(compiler, "", widths[number % len(widths)]),
             *([Build(compiler, _LARGE_GRF)] if target.has_lsc else []),
         ]
-        many = len(others) if is_every else _OTHERS
-        chosen.append(Build(compiler))
-        chosen += (others[(number + k) % len(others)] for k in range(many))
     if not chosen:
         compilers.choose(target)  # says who knows what instead
     return chosen
@@ -146,8 +147,8 @@ def _word(value: Value) -> str:
 
 
 def _processor(number: int) -> Processor:
-    """The fast engine's of a batch: every fourth has LLVM optimise as launches do."""
-    return host() if number % 4 == 0 else replace(host(), effort=_EFFORT, numbering=False)
+    """The fast engine's of a batch: a few have LLVM optimise as launches do."""
+    return host() if number % _OPTIMIZED == 0 else replace(host(), effort=_EFFORT, numbering=False)
 
 
 class _Batch:
@@ -157,6 +158,8 @@ class _Batch:
         self.target, self.kernels, self.jit = target, kernels, jit
         self.seen: list[dict[Form, Value]] = [{} for _ in kernels]
         self.notes: list[set[str]] = [set() for _ in kernels]
+        self.built: list[set[Build]] = [set() for _ in kernels]
+        self._ran: list[_Ran] = [{} for _ in kernels]
 
     @property
     def differing(self) -> list[int]:
@@ -173,10 +176,13 @@ class _Batch:
 
     def look(self, chosen: Sequence[int], builds: Iterable[Build], *, is_every: bool) -> None:
         """Run some of the kernels in the forms of builds that have not run yet."""
-        for build in builds if chosen else ():
-            programs = _programs(build, [self.kernels[k] for k in chosen], self.target)
-            for k, program in zip(chosen, programs, strict=True):
-                one = _Made(build, self.target, program)
+        for build in builds:
+            wanted = [k for k in chosen if self.kernels[k].has_variant or not build.variant]
+            programs = _programs(build, [self.kernels[k] for k in wanted], self.target)
+            for k, program in zip(wanted, programs, strict=True):
+                one = _Made(build, self.target, program, self._ran[k])
+                if one.has(self.kernels[k]):
+                    self.built[k].add(build)
                 for form, value in one.outcomes(
                     self.kernels[k], self.jit, self.seen[k].keys(), is_every=is_every
                 ):
@@ -186,13 +192,28 @@ class _Batch:
                         self.seen[k][form] = value
 
 
+# What code did at a level on an engine: the same code of two builds runs once.
+_Ran = dict[tuple[Code, str, str], "Value | Unsupported"]
+
+
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A build with its program, or why there is none."""
+    """A build with its program, or why there is none, and what the kernel's code did so far."""
 
     build: Build
     target: Platform
     program: eumu.Program | str
+    ran: _Ran
+
+    def name(self, made: RandomKernel) -> str:
+        return f"{made.name}v" if self.build.variant else made.name
+
+    def has(self, made: RandomKernel) -> bool:
+        """Whether the compiler has made code of the kernel.
+
+        Where a width is forced, releases leave out kernels that cannot have it.
+        """
+        return not isinstance(self.program, str) and self.name(made) in self.program
 
     def outcomes(
         self, made: RandomKernel, jit: Engine, known: Container[Form], *, is_every: bool
@@ -202,27 +223,36 @@ class _Made:
         if isinstance(program, str):
             yield Form(build.compiler.version, build.label, build.variant, "build"), program
             return
-        name = f"{made.name}v" if build.variant else made.name
-        if name not in program:
-            return  # where a width is forced, releases leave out kernels that cannot have it
+        if not self.has(made):
+            return
         if build.width == _WIDTHS[-1] and "call" in made.features:
             return  # forced to it, code passes half of the lanes to functions
         for level, engine in build.forms(self.target, made.seed, is_every=is_every):
             form = Form(build.compiler.version, build.label, build.variant, level, engine)
             if form in known:
                 continue
-            try:
-                yield form, launched(program, name, made, self.target, level, engine, jit)
-            except Unsupported as error:
-                yield form, error
-            except (BuildError, LaunchError) as error:
-                yield form, f"refused: {str(error).partition(chr(10))[0]}"
+            key = code_of(program, self.name(made), level), level, engine
+            if key not in self.ran:
+                self.ran[key] = self._outcome(program, made, level, engine, jit)
+            yield form, self.ran[key]
+
+    def _outcome(
+        self, program: eumu.Program, made: RandomKernel, level: str, engine: str, jit: Engine
+    ) -> Value | Unsupported:
+        try:
+            return launched(program, self.name(made), made, self.target, level, engine, jit)
+        except Unsupported as error:
+            return error
+        except (BuildError, LaunchError) as error:
+            return f"refused: {str(error).partition(chr(10))[0]}"
 
 
 def _programs(
     build: Build, kernels: Sequence[RandomKernel], target: Platform
 ) -> list[eumu.Program | str]:
     """The program of each kernel: one of all where all can be built, else a kernel alone."""
+    if not kernels:
+        return []
     try:
         return [_compiled(build, kernels, target)] * len(kernels)
     except BuildError as error:

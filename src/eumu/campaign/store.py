@@ -8,22 +8,40 @@ from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, TypeVar
 
 import eumu
 from eumu.campaign.tasks import Result, Task
 from eumu.errors import EumuError
 
 _APPLICATION: Final = 0x65756D75  # "eumu", where SQLite has a place for whose file it is
-_FORMAT: Final = 1
-_TABLES: Final = """
-create table facts (name text primary key, value text not null) without rowid;
+_FORMAT: Final = 2
+_BEFORE: Final = 1  # without numbers of builds
+_FACTS: Final = "create table facts (name text primary key, value text not null) without rowid;"
+_RESULTS: Final = """
 create table results (
     program text primary key, task text not null,
-    kind text not null, sort text not null, what text not null
+    kind text not null, sort text not null, what text not null{builds}
 ) without rowid;
 create index tasks on results (task);
 """
+_BUILDS: Final = ", builds integer not null"
+# What makes the tables of each format that this version reads.
+_TABLES: Final = {
+    _BEFORE: _FACTS + _RESULTS.format(builds=""),
+    _FORMAT: _FACTS + _RESULTS.format(builds=_BUILDS),
+}
+_UPGRADE: Final = f"""
+drop index tasks;
+alter table results rename to former;
+{_RESULTS.format(builds=_BUILDS)}
+insert into results select *, 0 from former;
+drop table former;
+pragma user_version = {_FORMAT};
+"""
+
+
+_Value = TypeVar("_Value", str, int)
 
 
 class StoreError(EumuError, ValueError):
@@ -64,30 +82,44 @@ class Store:
 
     def add(self, task: Task, results: Sequence[Result]) -> None:
         """Write the results of a task down."""
-        rows = [(r.program, task.name, r.kind, r.sort, r.what) for r in results]
-        with self._errors():
-            self._data.execute("begin")
-            try:
-                self._data.executemany("insert or replace into results values (?,?,?,?,?)", rows)
-            except BaseException:
-                self._data.execute("rollback")
-                raise
-            self._data.execute("commit")
+        rows = [(r.program, task.name, r.kind, r.sort, r.what, r.builds) for r in results]
+        with self._errors(), self._whole():
+            self._data.executemany("insert or replace into results values (?,?,?,?,?,?)", rows)
 
     def of_tasks(self, names: Collection[str]) -> list[Result]:
         """The results of some tasks, in the order of their programs' names."""
         query = "select task, program, kind, sort, what from results order by program"
-        return [Result(*row) for task, *row in self._texts(query) if task in names]
+        counted = self._rows("select builds from results order by program", int)
+        rows = zip(self._texts(query), counted, strict=True)
+        return [
+            Result(program, kind, sort, what, builds)
+            for (task, program, kind, sort, what), (builds,) in rows
+            if task in names
+        ]
 
     # ---- the file
 
     def _texts(self, query: str) -> list[tuple[str, ...]]:
-        """The rows of a query, which are texts unless somebody else wrote them."""
+        return self._rows(query, str)
+
+    def _rows(self, query: str, type: type[_Value]) -> list[tuple[_Value, ...]]:
+        """The rows of a query, whose values are of a type unless somebody else wrote them."""
         with self._errors():
-            rows: list[tuple[str, ...]] = self._data.execute(query).fetchall()
-        if not all(isinstance(value, str) for row in rows for value in row):
-            raise StoreError(f"{self.path} is damaged: it has other values than texts")
+            rows: list[tuple[_Value, ...]] = self._data.execute(query).fetchall()
+        if not all(isinstance(value, type) for row in rows for value in row):
+            raise StoreError(f"{self.path} is damaged: it has other values than texts and numbers")
         return rows
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """All that is written within, or nothing of it."""
+        self._data.execute("begin")
+        try:
+            yield
+        except BaseException:
+            self._data.execute("rollback")
+            raise
+        self._data.execute("commit")
 
     def _open(self) -> None:
         self._data.execute("pragma locking_mode = exclusive")
@@ -103,9 +135,9 @@ class Store:
 
     def _check(self) -> None:
         (format,) = self._data.execute("pragma user_version").fetchone()
-        if format != _FORMAT:
+        if format not in _TABLES:
             raise StoreError(f"{self.path} has format {format}; this version knows {_FORMAT}")
-        if _schema(self._data) != _own_schema():  # before a view of somebody else's is asked
+        if _schema(self._data) != _own_schema(format):  # before a view of somebody else's is asked
             raise StoreError(f"{self.path} is no store of eumu: it has other tables")
         (state,) = self._data.execute("pragma quick_check(1)").fetchone()
         if state != "ok":
@@ -116,6 +148,9 @@ class Store:
                 f"{self.path} has results of eumu {facts.get('version')}, this is"
                 f" {eumu.__version__}: what one found need not hold for the other; name a new file"
             )
+        if format == _BEFORE:
+            with self._whole():
+                _run(self._data, _UPGRADE)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -129,12 +164,17 @@ class Store:
             raise StoreError(f"{self.path} is damaged or no store: {error}") from None
 
 
-def _make(data: sqlite3.Connection) -> None:
+def _make(data: sqlite3.Connection, format: int = _FORMAT) -> None:
     data.execute(f"pragma application_id = {_APPLICATION}")
-    data.execute(f"pragma user_version = {_FORMAT}")
-    for statement in _TABLES.split(";")[:-1]:
-        data.execute(statement)
+    data.execute(f"pragma user_version = {format}")
+    _run(data, _TABLES[format])
     data.execute("insert into facts values ('version', ?)", (eumu.__version__,))
+
+
+def _run(data: sqlite3.Connection, statements: str) -> None:
+    """Run statements in the transaction that there is, which `executescript` would end."""
+    for statement in statements.split(";")[:-1]:
+        data.execute(statement)
 
 
 def _schema(data: sqlite3.Connection) -> list[tuple[str, ...]]:
@@ -143,7 +183,7 @@ def _schema(data: sqlite3.Connection) -> list[tuple[str, ...]]:
 
 
 @cache
-def _own_schema() -> list[tuple[str, ...]]:
+def _own_schema(format: int) -> list[tuple[str, ...]]:
     with closing(sqlite3.connect(":memory:")) as data:
-        _make(data)
+        _make(data, format)
         return _schema(data)

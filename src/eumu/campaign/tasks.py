@@ -90,6 +90,7 @@ class Result:
     kind: str  # SAME, DIFFERS …
     sort: str = ""  # where it differs, or why it cannot run
     what: str = ""
+    builds: int = 0  # of the program, each by another compiler or with other options, if counted
 
     @property
     def is_fine(self) -> bool:

@@ -48,6 +48,11 @@ class RandomKernel:
     def global_size(self) -> int:
         return _GROUPS * self.items
 
+    @property
+    def has_variant(self) -> bool:
+        """Whether anything in it depends on zeros that the compiler does not know."""
+        return variant(self.text) != self.text
+
     def variant(self) -> RandomKernel:
         """The same without what depends on zeros that the compiler does not know."""
         text = variant(self.text).replace(self.name, f"{self.name}v")
