@@ -122,6 +122,38 @@ def test_bounds_of_a_surface(strict: bool) -> None:
     assert np.array_equal(after["D"], np.r_[t.registers["X"][:0x40], np.zeros(0x40, np.uint8)])
 
 
+@pytest.mark.parametrize(("form", "size"), [("d32x8t", 4), ("d64x8t", 8)])
+def test_a_block_of_eight_may_be_of_five(form: str, size: int) -> None:
+    """Release 26.27 joins `a[3] + a[7]` to a block of eight: `a` may end behind the fifth."""
+    load = f"lsc_load.ugm (M1_NM, 1) D:{form} bti(0x9)[A]:a32"
+    for inside in (5, 6, 7):
+        t = thread(s9=BufferSurface(BASE + 0x100, 0x40 + inside * size))
+        t.registers = {"A": dwords(0x40), "D": noise(3, 128)}
+        _, after = t.run(load)
+        wanted = np.zeros(8 * size, np.uint8)
+        wanted[: inside * size] = MEMORY[0x140 : 0x140 + inside * size]
+        assert np.array_equal(after["D"][: 8 * size], wanted)
+
+
+@pytest.mark.parametrize(
+    ("form", "size", "at"),
+    [
+        ("d32x8t", 16, 0),
+        ("d32x8t", 19, 0),
+        ("d64x8t", 32, 0),
+        ("d32x16t", 60, 0),
+        ("d32x4t", 12, 0),
+        ("d32x8t", 64, 64),
+        ("d32x8t", 64, -4),
+    ],
+)
+def test_other_blocks_are_inside_a_surface(form: str, size: int, at: int) -> None:
+    t = thread(s9=BufferSurface(BASE + 0x100, size))
+    t.registers = {"A": dwords(at & 0xFFFF_FFFF), "D": noise(3, 128)}
+    with pytest.raises(Fault, match=f"outside the {size} bytes of surface 9"):
+        t.run(f"lsc_load.ugm (M1_NM, 1) D:{form} bti(0x9)[A]:a32")
+
+
 def test_offsets_beyond_32_bits_are_outside_a_surface() -> None:
     t = thread(s9=BufferSurface(BASE, 0x80, strict=False))
     offsets = np.arange(32, dtype="<u8") * 4 + (np.arange(32) % 2 << 32).astype("<u8")

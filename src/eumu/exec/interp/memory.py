@@ -26,6 +26,7 @@ from eumu.ir.operations.memory import (
     Load,
     LoadBlock,
     least_inside,
+    least_of_surface,
 )
 from eumu.ir.operations.row import Table
 from eumu.records import dataclass
@@ -365,8 +366,10 @@ class AddressSpaces:
         if bound.strict:
             room = bound.size - offset[:, 0]
             outside, why = np.any(~valid, axis=1), f"is outside {bound.words}"
+            if isinstance(request.op, LoadBlock):
+                last = 0 if bound.constant else least_of_surface(request.count) - 1
+                outside = ~(valid[:, 0] & valid[:, last])
             if bound.constant:
-                outside = ~valid[:, 0] if isinstance(request.op, LoadBlock) else outside
                 outside &= ~request.are_halves(room, lanes)
             if outside.any():
                 self._refuse(request, lanes, outside, why, Space.SURFACE, value)

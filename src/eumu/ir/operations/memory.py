@@ -115,6 +115,7 @@ LARGEST_JOINED: Final = 32  # bytes of a block that may be three elements in pla
 # Bytes of four halves and of three: one lane reads the fourth for `vloada_half3`.
 HALVES: Final = 8
 THREE_HALVES: Final = 6
+_EIGHT: Final = 8  # elements of the largest block that the compiler joins loads of a surface to
 
 
 def least_inside(count: int) -> int:
@@ -124,6 +125,17 @@ def least_inside(count: int) -> int:
     (3, 2, 6)
     """
     return count - count // 4
+
+
+def least_of_surface(count: int) -> int:
+    """How many elements of a block must be inside a surface that is not of constants.
+
+    The compiler joins what a program wants: there are blocks of up to four elements, then of eight.
+
+    >>> least_of_surface(8), least_of_surface(4), least_of_surface(16)
+    (5, 4, 16)
+    """
+    return _EIGHT // 2 + 1 if count == _EIGHT else count
 
 
 class LoadBlock(Access):

@@ -9,7 +9,13 @@ from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import LOCAL, Context, SurfaceBits
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.ir import Space
-from eumu.ir.operations.memory import HALVES, LARGEST_JOINED, THREE_HALVES, least_inside
+from eumu.ir.operations.memory import (
+    HALVES,
+    LARGEST_JOINED,
+    THREE_HALVES,
+    least_inside,
+    least_of_surface,
+)
 from eumu.records import dataclass
 from eumu.types import Type
 
@@ -18,11 +24,15 @@ _PAIR: Final = "{ i64, i64 }"
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A load of `size` bytes by one lane, of which `least` are inside an array; others are 0."""
+    """A load of `size` bytes by one lane, of which `least` are inside an array; others are 0.
+
+    Of a surface that is not of constants `of_any` bytes are.
+    """
 
     space: Space
     size: int
     least: int
+    of_any: int = 0
 
     def is_allowed(self, f: FunctionBuilder, a: Vector, room: Vector) -> Vector:
         """Whether enough of it is inside, of one that is not inside as a whole."""
@@ -51,9 +61,11 @@ class Ending:
         row = f.op("call ptr @surface.row(ptr %ctx, i64 %surface)")
         with f.when(f.flag(f"icmp ne ptr {row}, null")):
             place, size, bits = (f.word(row, k).get() for k in (1, 2, 3))
-            wanted = int(SurfaceBits.CONSTANT)
-            with f.when(f.equal(bits & (int(SurfaceBits.NO_LOADS) | wanted), wanted)):
-                room_found.set(f.number(f.intrinsic("usub.sat", "i64", size.name, a.name)))
+            found = f.number(f.intrinsic("usub.sat", "i64", size.name, a.name))
+            constant = int(SurfaceBits.CONSTANT)
+            is_enough = f.equal(bits & constant, constant) | (found >= self.of_any)
+            with f.when(f.equal(bits & int(SurfaceBits.NO_LOADS), 0) & is_enough):
+                room_found.set(found)
                 memory.set(arena + (place + a))
         return room_found.get(), memory.get()
 
@@ -62,14 +74,16 @@ def ending_of(access: CompiledAccess, block_of: Type | None = None) -> Ending | 
     """How the load of one lane may end, or a block of several elements; None: inside only.
 
     Of a block of constants all but the first element of a surface, and one in four at an address,
-    may be outside.  Of any load the last of four halves may.
+    may be outside.  Of eight elements of any surface the last three may, of any load the last of
+    four halves.
     """
     if access.space in LOCAL or access.address.width > 1:
         return None
-    least = access.size
+    least, of_any = access.size, access.size
     if block_of is not None and access.space is Space.SURFACE:
         least = block_of.size
+        of_any = least_of_surface(access.size // block_of.size) * block_of.size
     elif block_of is not None and access.size <= LARGEST_JOINED:
         least = least_inside(access.size // block_of.size) * block_of.size
     is_inside = least == access.size != HALVES
-    return None if is_inside else Ending(access.space, access.size, least)
+    return None if is_inside else Ending(access.space, access.size, least, of_any)
