@@ -184,3 +184,22 @@ def test_a_difference_of_a_generic_pointer_and_an_array(
         ):
             made = _ran(text.replace("PLACE", place), tmp_path, "dg2", options, [3, 9])
             assert made == [high + 3, high + 9], (compiler, place, options)
+
+
+def test_a_private_array_of_short_vectors_that_changes_in_a_branch(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With optimization, both releases read what nothing has written, for `pvc` and later ones."""
+    text = (
+        "short v = a[0], w = v; {type} p[2]; for (uint k = 0; k < 2; k++) p[k] = 1;"
+        " for (uint k = i & 7; k > 0; k--) if (n == 4) {{ v |= w; p[0] = p[i & 1]; }}"
+        " c[i] = v + p[0]{lane};"
+    )
+    wrong, right = text.format(type="uchar2", lane=".s0"), text.format(type="uchar", lane="")
+    numbers = [9] * 8
+    for compiler in (ocloc, newest_ocloc):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        assert _ran(wrong, tmp_path, "pvc", "", numbers) != [10] * 8
+        assert _ran(wrong, tmp_path, "pvc", _OFF, numbers) == [10] * 8
+        assert _ran(wrong, tmp_path, "dg2", "", numbers) == [10] * 8
+        assert _ran(right, tmp_path, "pvc", "", numbers) == [10] * 8
