@@ -174,6 +174,20 @@ def test_what_does_not_agree_is_named() -> None:
     assert found.what.startswith("output 0 of work item 1: 0000000000000001 in b -O2 visa interp")
 
 
+def test_a_build_that_stores_undefined_values_is_named(
+    ocloc: str, newest_ocloc: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both releases have this bug (docs/findings.md, values that nothing writes)."""
+    monkeypatch.setenv("EUMU_OCLOC", f"{ocloc}:{newest_ocloc}")
+    able = [c for c in compilers.installed() if platform("pvc") in c.devices]
+    built = [Build(c, options) for c in able for options in ("", "-cl-opt-disable")]
+    monkeypatch.setattr(random_opencl, "builds", lambda *_: built)
+    (found,) = random_opencl.run(Task("random-opencl", "pvc", 78, 1))
+    assert found.kind == DIFFERS
+    assert found.sort == ", ".join(f"{compiler.version} -O2" for compiler in able)
+    assert found.what.endswith(" -O2 visa interp stores what nothing has written")
+
+
 def test_no_implementation_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
     assert implementations.ask(KERNELS[:1], 60.0) == {}

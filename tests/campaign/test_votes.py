@@ -62,3 +62,16 @@ def test_a_variant_is_a_build_of_its_own() -> None:
     without = replace(plain, variant=True)
     found: dict[Form, Value] = {plain: b"a", without: b"b", POCL: b"a"}
     assert culprits(found) == ["22.43 -O2 without dead branches"]
+
+
+def test_what_comes_of_undefined_values_has_no_vote() -> None:
+    """Two releases with the same mistake are more than one build without it."""
+    seen = {
+        Form(c, o, level="visa", engine="interp"): (b"right" if o == "-O0" else b"wrong")
+        for c in ("22", "26")
+        for o in ("-O2", "-O2 SIMD16", "-O0")
+    }
+    assert culprits(seen) == ["22 -O0", "26 -O0"]
+    wrong = ["22 -O2", "22 -O2 SIMD16", "26 -O2", "26 -O2 SIMD16"]
+    assert culprits(seen, {b"wrong"}) == wrong
+    assert culprits(seen, {b"wrong", b"right"}) == culprits(seen)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 import eumu
@@ -89,10 +90,9 @@ def run(task: Task) -> Iterator[Result]:
     chosen = builds(target, number)
     batch.look(range(len(kernels)), chosen, is_every=False)
     batch.look(batch.differing, chosen, is_every=True)
-    for name, made, outcomes, unsupported, built in zip(
-        task.programs, kernels, batch.seen, batch.notes, batch.built, strict=True
-    ):
-        yield replace(result(name, made, outcomes, sorted(unsupported)), builds=len(built))
+    for k, (name, made) in enumerate(zip(task.programs, kernels, strict=True)):
+        found = result(name, made, batch.seen[k], sorted(batch.notes[k]), batch.doubted(k))
+        yield replace(found, builds=len(batch.built[k]))
 
 
 def builds(target: Platform, number: int) -> list[Build]:
@@ -113,20 +113,27 @@ def builds(target: Platform, number: int) -> list[Build]:
     return chosen
 
 
-def result(name: str, made: RandomKernel, seen: dict[Form, Value], notes: list[str]) -> Result:
-    """What the forms of a kernel show together."""
+def result(
+    name: str,
+    made: RandomKernel,
+    seen: dict[Form, Value],
+    notes: list[str],
+    doubted: Mapping[Value, Form] = MappingProxyType({}),
+) -> Result:
+    """What the forms of a kernel show together; some may be known to store undefined values."""
     ran = [form for form in seen if form.is_build]
     if not ran:
         return Result(name, UNSUPPORTED if notes else REFUSED, "", "; ".join(notes[:2]))
-    wrong = culprits(seen)
+    wrong = culprits(seen, doubted)
     if not wrong:
         return Result(name, SAME, "", f"not compared: {notes[0]}" if notes else "")
-    return Result(name, DIFFERS, ", ".join(wrong), _described(made, seen))
+    undefined = (f"; {form} stores what nothing has written" for form in doubted.values())
+    what = _described(made, seen, right(seen, doubted)) + "".join(undefined)
+    return Result(name, DIFFERS, ", ".join(wrong), what)
 
 
-def _described(made: RandomKernel, seen: dict[Form, Value]) -> str:
+def _described(made: RandomKernel, seen: dict[Form, Value], value: Value | None) -> str:
     """The first form that says something else than most, and where."""
-    value = right(seen)
     if value is None:
         value = next(iter(seen.values()))
     agree = next(form for form, shown in seen.items() if shown == value)
@@ -160,6 +167,7 @@ class _Batch:
         self.notes: list[set[str]] = [set() for _ in kernels]
         self.built: list[set[Build]] = [set() for _ in kernels]
         self._ran: list[_Ran] = [{} for _ in kernels]
+        self._programs: list[dict[str, eumu.Program]] = [{} for _ in kernels]  # that differ
 
     @property
     def differing(self) -> list[int]:
@@ -183,6 +191,8 @@ class _Batch:
                 one = _Made(build, self.target, program, self._ran[k])
                 if one.has(self.kernels[k]):
                     self.built[k].add(build)
+                if is_every and isinstance(program, eumu.Program):
+                    self._programs[k][one.title] = program
                 for form, value in one.outcomes(
                     self.kernels[k], self.jit, self.seen[k].keys(), is_every=is_every
                 ):
@@ -190,6 +200,21 @@ class _Batch:
                         self.notes[k].add(f"{form}: {value.what}")
                     else:
                         self.seen[k][form] = value
+
+    def doubted(self, k: int) -> dict[Value, Form]:
+        """What comes of values that nothing has written, of a kernel whose forms differ; and a form
+        that stores it."""
+        found: dict[Value, Form] = {}
+        for form, value in self.seen[k].items():
+            program = self._programs[k].get(form.build)
+            if program is None or value in found or form.engine != "interp":
+                continue
+            name = f"{self.kernels[k].name}{'v' * form.variant}"
+            if name in program and _is_undefined(
+                program, name, self.kernels[k], self.target, form.level
+            ):
+                found[value] = form
+        return found
 
 
 # What code did at a level on an engine: the same code of two builds runs once.
@@ -204,6 +229,11 @@ class _Made:
     target: Platform
     program: eumu.Program | str
     ran: _Ran
+
+    @property
+    def title(self) -> str:
+        """The build in the words of its forms."""
+        return Form(self.build.compiler.version, self.build.label, self.build.variant).build
 
     def name(self, made: RandomKernel) -> str:
         return f"{made.name}v" if self.build.variant else made.name
@@ -286,19 +316,41 @@ def launched(
     """What a launch leaves, or its fault."""
     device = eumu.Device(target.name, engine)
     device.use("jit", jit)
-    chosen = program[name]
-    arrays = {n: device.array(a, name=n) for n, a in made.arrays().items()}
-    arguments: dict[str, Any] = dict(arrays) | {"n": _N}
-    arguments |= {n: device.image(t, format=_FORMAT, name=n) for n, t in made.images().items()}
-    for parameter in chosen.args:
-        if parameter.passing is Passing.SAMPLER:
-            arguments[parameter.name] = device.sampler()
-    sizes = (made.global_size,), (made.items,)
+    arguments = _arguments(program[name], made, device)
     try:
-        chosen.launch(device, *sizes, arguments, level=level, fuel=_FUEL)
+        _launch(program[name], made, device, arguments, level)
     except eumu.Fault as fault:
         return f"fault: {str(fault).partition(chr(10))[0]}"
-    left = [arrays["out"].numpy().tobytes(), arrays["shared"].numpy().tobytes()]
-    if "target" in arguments:
-        left.append(arguments["target"].numpy().tobytes())
-    return b"".join(left)
+    written = (arguments[n] for n in ("out", "shared", "target") if n in arguments)
+    return b"".join(array.numpy().tobytes() for array in written)
+
+
+def _arguments(chosen: eumu.Kernel, made: RandomKernel, device: eumu.Device) -> dict[str, Any]:
+    arguments: dict[str, Any] = {n: device.array(a, name=n) for n, a in made.arrays().items()}
+    arguments |= {n: device.image(t, format=_FORMAT, name=n) for n, t in made.images().items()}
+    samplers = (p.name for p in chosen.args if p.passing is Passing.SAMPLER)
+    return arguments | {"n": _N} | {name: device.sampler() for name in samplers}
+
+
+def _launch(
+    chosen: eumu.Kernel,
+    made: RandomKernel,
+    device: eumu.Device,
+    arguments: dict[str, Any],
+    level: str,
+) -> eumu.Report:
+    sizes = (made.global_size,), (made.items,)
+    return chosen.launch(device, *sizes, arguments, level=level, fuel=_FUEL)
+
+
+def _is_undefined(
+    program: eumu.Program, name: str, made: RandomKernel, target: Platform, level: str
+) -> bool:
+    """Whether the kernel uses values that nothing has written; random programs write all."""
+    device = eumu.Device(target.name, "interp", check="undefined")
+    arguments = _arguments(program[name], made, device)
+    try:
+        report = _launch(program[name], made, device, arguments, level)
+    except (eumu.Fault, BuildError, LaunchError, Unsupported):
+        return False
+    return bool(report.findings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from eumu.records import dataclass
 
@@ -36,14 +36,15 @@ class Form:
         return " ".join(word for word in (self.build, self.level, self.engine) if word)
 
 
-def right(seen: Mapping[Form, Value]) -> Value | None:
+def right(seen: Mapping[Form, Value], doubted: Container[Value] = ()) -> Value | None:
     """What most parties say; None where two things have as many.
 
     A party is an implementation, or a release at one set of options: what it says on several
-    levels and engines counts once.
+    levels and engines counts once.  What is doubted has no vote, unless all is.
     """
     parties: dict[Value, set[tuple[str, str]]] = defaultdict(set)
-    for form, value in seen.items():
+    trusted = {form: value for form, value in seen.items() if value not in doubted}
+    for form, value in (trusted or seen).items():
         parties[value].add((form.compiler, form.options))
     ranks = sorted(parties, key=lambda value: -len(parties[value]))
     if len(ranks) > 1 and len(parties[ranks[0]]) == len(parties[ranks[1]]):
@@ -57,11 +58,11 @@ def _by_implementations(seen: Mapping[Form, Value], a: Value, b: Value) -> Value
     return said.pop() if len(said) == 1 else None
 
 
-def culprits(seen: Mapping[Form, Value]) -> list[str]:
+def culprits(seen: Mapping[Form, Value], doubted: Container[Value] = ()) -> list[str]:
     """Who says something else than most, in words; nothing if all say the same."""
     if len(set(seen.values())) < 2:
         return []
-    value = right(seen)
+    value = right(seen, doubted)
     if value is None:
         return ["undecided"]
     return sorted(set(_blamed(seen, value)))
