@@ -129,6 +129,21 @@ static void indirect(void) {
   for (int i = 0; i < N; i++) TRUE_(y[i] == (i < 3 * GROUP ? i : 0));
 }
 
+/* The kernel may reach all shared memory, its two arguments among it: the driver lists those twice. */
+static void indirect_access(void) {
+  float *x = shared(0, 1), *y = shared(0, 0);
+  ze_command_queue_handle_t q = queue();
+  ze_command_list_handle_t l = list();
+  ze_group_count_t groups = {N / GROUP, 1, 1};
+  ze_kernel_handle_t k = kernel_of(x, y, 3);
+  CHECK(zeKernelSetIndirectAccess(k, ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED));
+  CHECK(zeCommandListAppendLaunchKernel(l, k, &groups, 0, 0, 0));
+  CHECK(zeCommandListClose(l));
+  CHECK(zeCommandQueueExecuteCommandLists(q, 1, &l, 0));
+  CHECK(zeCommandQueueSynchronize(q, UINT64_MAX));
+  are(y, 0, 3);
+}
+
 static void copies(void) {
   float *x = shared(5, 1), *y = shared(0, 0), seven = 7;
   ze_command_queue_handle_t q = queue();
@@ -166,7 +181,7 @@ static void fault(void) {
 }
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
-    {"launch", launch}, {"long_list", long_list}, {"events", events}, {"indirect", indirect}, {"copies", copies}, {"threads", threads}, {"fault", fault}};
+    {"launch", launch}, {"long_list", long_list}, {"events", events}, {"indirect", indirect}, {"indirect_access", indirect_access}, {"copies", copies}, {"threads", threads}, {"fault", fault}};
 
 int main(int argc, char **argv) {
   uint32_t one = 1;

@@ -18,7 +18,7 @@ pytestmark = [
 
 HERE = Path(__file__).parent
 MODULE = HERE.parent / "kernels" / "bin" / "skl" / "saxpy.bin"
-CASES = ("launch", "long_list", "events", "indirect", "copies", "threads")
+CASES = ("launch", "long_list", "events", "indirect", "indirect_access", "copies", "threads")
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +30,7 @@ def test_level_zero(program: Path) -> None:
     done = run(program, MODULE, *CASES)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [x for x in done.stdout.splitlines() if x.endswith(" ok")] == [f"{c} ok" for c in CASES]
+    assert done.stderr == ""
 
 
 def test_a_fault_has_the_kernels_name_and_the_size_that_was_asked_for(program: Path) -> None:

@@ -596,20 +596,19 @@ static void note_use(struct Object *o, struct Use use) {
   o->uses = kept + 1;
 }
 
-/* What a submission lists, each object once and those that are there: a driver may have closed one
- * that it lists, when another thread frees memory.  i915 refuses such a submission, Intel's driver
- * goes on, and the work is lost. */
+/* What a submission lists, each object once and those that are there.  Intel's Level Zero driver
+ * lists an allocation twice that is an argument and may be reached through pointers; i915 has let
+ * that pass since Linux 5.7.  And a driver may have closed an object that it lists, when another
+ * thread frees memory: i915 refuses such a submission, Intel's driver goes on, and the work is lost. */
 static uint32_t listed_objects(const struct ExecObject *x, uint32_t count, uint32_t *kept) {
   static uint64_t listings;
   uint32_t many = 0;
   listings++;
   for (uint32_t k = 0; k < count; k++) {
     struct Object *o = object_of(x[k].handle);
-    if (!o || o->listed == listings) {
-      tell_once(0, "eumu: the driver submits object %d, which %s; that is left out here. i915 refuses such a submission, and its work is lost\n",
-                (int)x[k].handle, o ? "is in the list already" : "it has closed");
-      continue;
-    }
+    if (!o)
+      tell_once(0, "eumu: the driver submits object %d, which it has closed; that is left out here. i915 refuses such a submission, and its work is lost\n", (int)x[k].handle);
+    if (!o || o->listed == listings) continue;
     o->listed = listings;
     kept[many++] = k;
   }
