@@ -92,6 +92,45 @@ def test_records(template: bytes, arguments: bytes, expected: str) -> None:
     assert printed(template, arguments, {2000: b"text"}) == expected
 
 
+@pytest.mark.parametrize(
+    ("template", "arguments", "expected"),
+    [
+        (b"%zd %zu", argument(LONG, "q", -5) + argument(LONG, "q", 6), "-5 6"),
+        (b"%lld%td%jd", argument(LONG, "q", -(2**40)) * 3, "-1099511627776" * 3),
+        (b"%Lf", argument(FLOAT, "f", 1.5), "1.500000"),
+        (b"%*d|", argument(INT, "i", 5) + argument(INT, "i", 42), "   42|"),
+        (b"%*d|", argument(INT, "i", -5) + argument(INT, "i", 42), "42   |"),
+        (b"%.*f", argument(INT, "i", 2) + argument(FLOAT, "f", 1.5), "1.50"),
+        (
+            b"%*.*f",
+            argument(INT, "i", 9) + argument(INT, "i", -1) + argument(FLOAT, "f", 1.5),
+            " 1.500000",
+        ),
+        (b"%*d", argument(INT, "i", 5), "%*d"),
+        (b"%*d", b"", "%*d"),
+        (b"50% sure %d\n", b"", "50% sure %d\n"),
+        (b"%d of %d\n", argument(INT, "i", 7), "7 of %d\n"),
+        (
+            b"one\n",
+            argument(INT, "i", 7) + argument(LONG, "q", 8) + argument(FLOAT, "f", 1),
+            "one\n",
+        ),
+        (b"%d\n", argument(INT, "i", 7) + argument(STRING, "Q", 2000), "7\n"),
+        (b"%d\n", argument(INT, "i", 7) + struct.pack("<2I2i", 11, 2, -1, 5), "7\n"),
+        (b"%y %d\n", argument(INT, "i", 7) + argument(INT, "i", 8), "%y 7\n"),
+    ],
+)
+def test_what_is_not_as_the_format_says_leaves_later_records_alone(
+    template: bytes, arguments: bytes, expected: str
+) -> None:
+    last = struct.pack("<QIi", 3000, INT, 1)
+    records = struct.pack("<Q", 1000) + arguments + last
+    buffer = struct.pack("<I", 4 + len(records)) + records
+    strings = {1000: template, 2000: b"text", 3000: b"last %d"}
+    assert decode(buffer + bytes(100), strings.get) == expected + "last 1"
+    assert printed(template, arguments) == expected
+
+
 def test_records_follow_each_other() -> None:
     one = struct.pack("<QIi", 1000, INT, 1)
     two = struct.pack("<QIi", 1000, INT, 2)

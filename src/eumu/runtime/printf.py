@@ -1,8 +1,8 @@
 """What a kernel printed: the records of the printf buffer, formatted as C does.
 
 The buffer starts with a dword that says where the next record goes.  A record is the address of
-its format string (8 bytes) and, for every conversion, a dword that says the type of the argument
-and then the argument.  Source: OpenCL C 6.15.14 and the compiler's output.
+its format string (8 bytes) and, for every argument of the call, a dword that says its type and then
+the argument; nothing says how many there are.  Source: OpenCL C 6.15.14 and the compiler's output.
 """
 
 from __future__ import annotations
@@ -26,12 +26,16 @@ _LOST: Final = (1 << 32) - 1  # what a kernel writes where its record found no r
 _TYPES: Final = {1: "b", 2: "h", 3: "i", 4: "f", 6: "q", 7: "Q", 8: "d"}
 _STRING: Final = 5
 _VECTORS: Final = {9: "b", 10: "h", 11: "i", 12: "q", 13: "f", 14: "d"}
+_KINDS: Final = {*_TYPES, _STRING, *_VECTORS}
 
+# With what C has and OpenCL C has not: `*`, and the lengths ll, z, t, j, q and L.
 _CONVERSION: Final = re.compile(
-    rb"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d*)?"
-    rb"(?P<vector>v(?:2|3|4|8|16))?(?P<length>hh|hl|h|ll|l)?(?P<letter>[diouxXfFeEgGaAcsp%])"
+    rb"%(?P<flags>[-+ #0]*)(?P<width>\d*|\*)(?P<precision>\.(?:\d*|\*))?"
+    rb"(?P<vector>v(?:2|3|4|8|16))?(?P<length>hh|hl|h|ll|[lztjqL])?"
+    rb"(?P<letter>[diouxXfFeEgGaAcsp%])"
 )
-_LENGTH_BITS: Final = {b"hh": 8, b"h": 16, b"": 32, b"hl": 32, b"l": 64, b"ll": 64}
+_NO_PRECISION: Final = re.compile(rb"\.-\d+")  # an argument below 0 says that there is none
+_LENGTH_BITS: Final = {b"hh": 8, b"h": 16, b"": 32, b"hl": 32}  # 64 with any other
 
 Strings = Callable[[int], bytes | None]
 Argument = int | float | str | list[int] | list[float]
@@ -123,16 +127,51 @@ class _Reader:
         for match in _CONVERSION.finditer(template):
             parts.append(template[last : match.start()].decode("latin-1"))
             last = match.end()
-            if match["letter"] == b"%":
-                parts.append("%")
-            else:
-                parts.append(_format(_narrowed(match, self.room), self._argument(), room))
+            parts.append(self._conversion(match, room))
             room -= len(parts[-2]) + len(parts[-1])
             if room < 0:
                 break
         else:
             parts.append(template[last:].decode("latin-1"))
+        while self._is_argument() and not self._is_record():
+            self._argument()  # one that no conversion takes: C ignores it
         return "".join(parts).encode("latin-1", "replace").decode("utf-8", "replace")
+
+    def _conversion(self, match: re.Match[bytes], room: int) -> str:
+        """One conversion with its argument; as it stands if the call has no argument for it."""
+        if match["letter"] == b"%":
+            return "%"
+        text = match[0]
+        while b"*" in text and self._is_argument():
+            text = text.replace(b"*", b"%d" % self._size(), 1)
+        found = _CONVERSION.fullmatch(_NO_PRECISION.sub(b"", text))
+        if found is None or b"*" in text or self._is_behind_arguments():
+            return match[0].decode("latin-1")
+        return _format(_narrowed(found, self.room), self._argument(), room)
+
+    def _size(self) -> int:
+        """A width or precision that is an argument."""
+        value = self._argument()
+        return value if isinstance(value, int) else 0
+
+    def _is_behind_arguments(self) -> bool:
+        return not self._is_argument() and (self._is_end() or self._is_record())
+
+    def _is_end(self) -> bool:
+        return self.offset + 4 > len(self.buffer)
+
+    def _is_argument(self) -> bool:
+        """Whether a dword that says the type of an argument comes next."""
+        if self._is_end():
+            return False
+        return struct.unpack_from("<I", self.buffer, self.offset)[0] in _KINDS
+
+    def _is_record(self) -> bool:
+        """Whether a record comes next: the address of a string, or what says that it is lost."""
+        if self.offset + 8 > len(self.buffer):
+            return False
+        (address,) = struct.unpack_from("<Q", self.buffer, self.offset)
+        return address & _LOST == _LOST or self.strings(address) is not None
 
     def _argument(self) -> Argument:
         kind = int(self._take("I"))
@@ -198,7 +237,7 @@ def _scalar(match: re.Match[bytes], value: int | float | str) -> str:
 def _integer(match: re.Match[bytes], letter: str, flags: set[str], value: int | float) -> str:
     if isinstance(value, float):
         return f"<%{letter} of {value!r}>"
-    bits = _LENGTH_BITS[match["length"] or b""]
+    bits = _LENGTH_BITS.get(match["length"] or b"", 64)
     number = value & (1 << bits) - 1
     if letter in "di" and number >> (bits - 1):
         number -= 1 << bits
