@@ -231,11 +231,18 @@ static void transfers(void) {
   NONE(clEnqueueMapBuffer(q, hidden, 1, CL_MAP_WRITE, 0, 4, 0, 0, 0, &e), CL_INVALID_OPERATION);
   NONE(clEnqueueMapBuffer(q, m, 1, CL_MAP_READ, 255, 4, 0, 0, 0, &e), CL_INVALID_VALUE);
   NONE(clEnqueueMapBuffer(q, m, 1, 64, 0, 4, 0, 0, 0, &e), CL_INVALID_VALUE);
+  NONE(clEnqueueMapBuffer(q, m, 1, CL_MAP_READ, 0, 0, 0, 0, 0, &e), CL_INVALID_VALUE);
   IS(clEnqueueUnmapMemObject(q, m, data, 0, 0, 0), CL_INVALID_VALUE);
   IS(clEnqueueUnmapMemObject(q, (cl_mem)q, data, 0, 0, 0), CL_INVALID_MEM_OBJECT);
   IS(clEnqueueMigrateMemObjects(q, 0, 0, 0, 0, 0, 0), CL_INVALID_VALUE);
   IS(clEnqueueMigrateMemObjects(q, 2, (cl_mem[]){m, strange}, 0, 0, 0, 0), CL_INVALID_CONTEXT);
   IS(clEnqueueNativeKernel(q, 0, 0, 0, 0, 0, 0, 0, 0, 0), CL_INVALID_OPERATION);
+  /* no bytes are no mistake since OpenCL 2.1 */
+  IS(clEnqueueReadBuffer(q, m, 1, 0, 0, data, 0, 0, 0), CL_SUCCESS);
+  IS(clEnqueueWriteBuffer(q, m, 1, 256, 0, data, 0, 0, 0), CL_SUCCESS);
+  IS(clEnqueueWriteBuffer(q, m, 1, 257, 0, data, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueCopyBuffer(q, m, m, 0, 0, 0, 0, 0, 0), CL_SUCCESS);
+  IS(clEnqueueFillBuffer(q, m, &n, 4, 0, 0, 0, 0, 0), CL_SUCCESS);
   clReleaseMemObject(hidden), clReleaseMemObject(strange);
 }
 

@@ -80,7 +80,7 @@ static cl_int check(cl_command_queue queue, void *memory, int is_image, cl_uint 
 
 static int is_inside(const struct Memory *m, size_t offset, size_t size) {
   char name[160];
-  int found = size && offset <= m->size && size <= m->size - offset;
+  int found = offset <= m->size && size <= m->size - offset;
   if (!found) because("%zu bytes from byte %zu on of %s", size, offset, name_of(&m->base, name, sizeof name));
   return found;
 }
@@ -321,6 +321,7 @@ ENTRY void *clEnqueueMapBuffer(cl_command_queue q, cl_mem memory, cl_bool blocki
   char *pointer = 0;
   cl_int wrong = check(q, m, 0, count, waits);
   if (!wrong) wrong = check_map(m, flags);
+  if (!wrong && !size) wrong = refused(CL_INVALID_VALUE, "a map of no byte");
   if (!wrong && !is_inside(m, offset, size)) wrong = CL_INVALID_VALUE;
   if (!wrong) {
     struct Command *c = command((void *)q, CL_COMMAND_MAP_BUFFER, map_out);
