@@ -77,6 +77,15 @@ int main(int argc, char **argv) {
   clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
   clFinish(q);
   clSVMAlloc(c, CL_MEM_READ_WRITE, 100, 0);
+  /* commands by address: freed memory, and beyond a buffer that is mapped */
+  char *gone = clSVMAlloc(c, CL_MEM_READ_WRITE, 64, 0);
+  clSVMFree(c, gone);
+  clEnqueueSVMMemFill(q, gone, &n, 4, 64, 0, 0, 0);
+  at = clEnqueueMapBuffer(q, left, CL_TRUE, CL_MAP_WRITE, 0, 128, 0, 0, 0, &e);
+  clEnqueueReadBuffer(q, m, CL_TRUE, 0, 129, at, 0, 0, 0);
+  clEnqueueReadBuffer(q, m, CL_TRUE, 0, 128, at, 0, 0, 0);
+  clEnqueueUnmapMemObject(q, left, at, 0, 0, 0);
+  clFinish(q);
   clReleaseKernel(k);
   clReleaseKernel(k);
   clReleaseProgram(p);

@@ -246,6 +246,31 @@ static void transfers(void) {
   clReleaseMemObject(hidden), clReleaseMemObject(strange);
 }
 
+/* Bytes that calls give by address, and that go beyond an allocation. */
+static void addresses(void) {
+  char *a = clSVMAlloc(c, CL_MEM_READ_WRITE, 100, 0), *b = clSVMAlloc(c, CL_MEM_READ_WRITE, 400, 0), here[400];
+  const void *list[] = {a, here};
+  size_t sizes[] = {101, 0}, ten[3] = {10, 10, 1};
+  IS(clEnqueueSVMMemcpy(q, 1, a, b, 101, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueSVMMemcpy(q, 1, b, a + 1, 100, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueSVMMemFill(q, a, &n, 4, 104, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueSVMMap(q, 1, CL_MAP_READ, a + 99, 2, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueSVMMigrateMem(q, 1, list, sizes, 0, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueSVMMigrateMem(q, 2, list, 0, 0, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueReadBuffer(q, m, 1, 0, 101, a, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueWriteBuffer(q, m, 1, 0, 4, a + 97, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueReadBufferRect(q, m, 1, zero, zero, ten, 10, 0, 11, 0, a, 0, 0, 0), CL_INVALID_VALUE);
+  NONE(clCreateBuffer(c, CL_MEM_USE_HOST_PTR, 101, a, &e), CL_INVALID_BUFFER_SIZE);
+  NONE(clCreateBuffer(c, CL_MEM_COPY_HOST_PTR, 101, a, &e), CL_INVALID_BUFFER_SIZE);
+  sizes[0] = 100;
+  IS(clEnqueueSVMMemcpy(q, 1, a, b, 100, 0, 0, 0), CL_SUCCESS);
+  IS(clEnqueueSVMMemcpy(q, 1, here, b, 400, 0, 0, 0), CL_SUCCESS);
+  IS(clEnqueueSVMMemFill(q, a, &n, 4, 100, 0, 0, 0), CL_SUCCESS);
+  IS(clEnqueueSVMMigrateMem(q, 1, list, sizes, 0, 0, 0, 0), CL_SUCCESS);
+  IS(clEnqueueReadBufferRect(q, m, 1, zero, zero, ten, 10, 0, 10, 0, a, 0, 0, 0), CL_SUCCESS);
+  clSVMFree(c, a), clSVMFree(c, b);
+}
+
 /* What is no handle, or one of another kind, for each call that takes one and is not above. */
 static void handles(void) {
   cl_command_queue not_q = (cl_command_queue)c;
@@ -377,7 +402,7 @@ int main(void) {
   m = clCreateBuffer(c, CL_MEM_COPY_HOST_PTR, 256, data, &e);
   part = clCreateSubBuffer(m, 0, CL_BUFFER_CREATE_TYPE_REGION, &half, &e);
   add = clCreateKernel(program, "add", &e), eights = clCreateKernel(program, "eights", &e), large = clCreateKernel(program, "large", &e);
-  contexts(), memory(), programs(), kernels(), events(), transfers(), handles();
+  contexts(), memory(), programs(), kernels(), events(), transfers(), addresses(), handles();
   if (has_images) images();
   clFinish(q);
   /* a kernel that writes what it may only read: no call fails */

@@ -34,6 +34,8 @@ clEnqueueReadBuffer fails with CL_INVALID_MEM_OBJECT (-38): buffer #4 (64 bytes)
 clReleaseMemObject fails with CL_INVALID_MEM_OBJECT (-38): buffer #4 (64 bytes) has been released before
 clReleaseKernel fails with CL_INVALID_KERNEL (-48): command queue #1 is not of this kind
 clEnqueueNDRangeKernel fails with CL_INVALID_KERNEL_ARGS (-52): argument 0 'p' of kernel add is buffer #6 (256 bytes), which has been released before the launch
+clEnqueueSVMMemFill fails with CL_INVALID_VALUE (-30): 64 bytes at ADDRESS: byte 0 of SVM allocation #2 (64 bytes at ADDRESS), which has been freed
+clEnqueueReadBuffer fails with CL_INVALID_VALUE (-30): 129 bytes at ADDRESS: byte 0 of buffer #2 (128 bytes at ADDRESS)
 clReleaseKernel fails with CL_INVALID_KERNEL (-48): kernel #1 has been released before
 """  # noqa: E501
 LEFT = {"context #1", "command queue #1", "buffer #2 (128 bytes)", "SVM allocation #1 (100 bytes)"}
@@ -57,12 +59,12 @@ def test_mistakes_in_calls_are_told(misuse: Path, tmp_path: Path) -> None:
     told = json.loads(report.read_text())
     found = told["findings"]
     errors = [f["message"] for f in found if f["severity"] == "error"]
-    assert errors == SAID.splitlines()
+    assert [re.sub(r"0x[0-9a-f]+", "ADDRESS", line) for line in errors] == SAID.splitlines()
     notes = [f["message"] for f in found if f["severity"] == "note"]
     ending = " has not been released when the program ends"
     assert {note.removesuffix(ending) for note in notes} == LEFT
     assert told["exit"] == 0 and told["device"] == "pvc"
-    assert all(f"error: {line}\n" in done.stderr for line in SAID.splitlines())
+    assert all(f"error: {line}\n" in done.stderr for line in errors)
 
 
 def test_each_refusal_has_its_error_and_a_reason(tmp_path: Path) -> None:

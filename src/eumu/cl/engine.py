@@ -102,6 +102,7 @@ class _Service:
             RequestCode.TEXEL: self._texel,
             RequestCode.FREE_IMAGE: self._free_image,
             RequestCode.NOTE: self._note,
+            RequestCode.WHERE: self._where,
         }
 
     def answer(self, request: RequestCode, data: bytes) -> Answer:
@@ -135,6 +136,15 @@ class _Service:
     def _free(self, fields: Fields) -> Answer:
         self._memory.free(fields.u64())
         return Status.SUCCESS, b""
+
+    def _where(self, fields: Fields) -> Answer:
+        """Whether bytes that a call gives by address are of one allocation; or where they are."""
+        address, size = fields.numbers(_POINTER)
+        below = self._memory.around(address)
+        if below is not None and address + size <= below.end:
+            return Status.SUCCESS, b""
+        where = self._memory.describe(address)
+        return Status.INVALID_VALUE, packed(f"{size} bytes at {address:#x}: {where}")
 
     # ---- programs
 

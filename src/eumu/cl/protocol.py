@@ -17,7 +17,7 @@ from typing import Final
 from eumu.beside.door import ProtocolError
 from eumu.beside.peer import close_files, received
 
-VERSION: Final = 4
+VERSION: Final = 5
 _HEAD: Final = struct.Struct("<II")
 _TAIL: Final = struct.Struct("<Ii")
 HELLO: Final = struct.Struct("<IIIIQQ")
@@ -36,6 +36,7 @@ class RequestCode(IntEnum):
     TEXEL = 8
     FREE_IMAGE = 9
     NOTE = 10
+    WHERE = 11
 
 
 class AllocationUse(IntEnum):
@@ -109,6 +110,7 @@ class Status(IntEnum):
     COMPILE_PROGRAM_FAILURE = -15
     LINKER_NOT_AVAILABLE = -16
     LINK_PROGRAM_FAILURE = -17
+    INVALID_VALUE = -30
     INVALID_BINARY = -42
     INVALID_BUILD_OPTIONS = -43
     INVALID_COMPILER_OPTIONS = -66

@@ -223,7 +223,7 @@ extern struct Facts facts;
 extern uint32_t generation;
 struct Message { char *data; size_t size, room; int is_broken; };
 struct Reply { char *data; size_t size, at; int is_broken; };
-enum Request { HELLO = 1, ALLOCATE, FREE, BUILD, DROP, LAUNCH, IMAGE, TEXEL, FREE_IMAGE, NOTE };
+enum Request { HELLO = 1, ALLOCATE, FREE, BUILD, DROP, LAUNCH, IMAGE, TEXEL, FREE_IMAGE, NOTE, WHERE };
 void put32(struct Message *m, uint32_t value);
 void put64(struct Message *m, uint64_t value);
 void put_bytes(struct Message *m, const void *data, size_t size);
@@ -263,6 +263,8 @@ int is_narrower(cl_bitfield whole, cl_bitfield part);
 cl_bitfield inherited(cl_bitfield whole, cl_bitfield part);
 struct Box { char *start; size_t bytes, rows, slices, y, z; }; /* of an image in device memory */
 cl_int check_flags(cl_bitfield flags, const void *host);
+cl_int check_bytes(const void *at, size_t size);
+int is_block(const void *at);
 struct Memory *new_memory(struct Context *context, cl_uint type, cl_bitfield flags, size_t size);
 cl_int check_box(const struct Memory *m, const size_t *origin, const size_t *region);
 struct Box box_of(const struct Memory *m, const size_t *origin, const size_t *region);

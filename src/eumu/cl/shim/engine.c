@@ -14,7 +14,7 @@
 #include "../../cc/peer.h"
 #include "driver.h"
 
-#define VERSION 4 /* of the protocol; protocol.py has the same */
+#define VERSION 5 /* of the protocol; protocol.py has the same */
 #define ARENA (64ull << 30)
 #define FIRST_PLACE 0x100000000000ull /* far from where systems put anything */
 #define PLACES 64

@@ -50,6 +50,7 @@ ENTRY cl_mem clCreateBufferWithProperties(cl_context context, const cl_ulong *li
   if (!is_object(context, CONTEXT)) wrong = CL_INVALID_CONTEXT;
   else if (list && list[0]) wrong = refused(CL_INVALID_PROPERTY, "%#llx is no property of buffers", (unsigned long long)list[0]);
   else if (!(wrong = check_flags(flags, host)) && (!size || size > facts.most_bytes)) wrong = refused(CL_INVALID_BUFFER_SIZE, "%zu bytes; a buffer has 1 to %llu", size, (unsigned long long)facts.most_bytes);
+  if (!wrong && host && check_bytes(host, size)) wrong = CL_INVALID_BUFFER_SIZE;
   if (!wrong) {
     m = new_memory((void *)context, CL_MEM_OBJECT_BUFFER, flags, size);
     m->property_count = list ? 1 : 0;
@@ -203,10 +204,14 @@ struct Block { struct Block *next; uint64_t number; char *start; size_t size; ui
 static struct Block *blocks;
 static uint64_t block_count;
 
+static struct Memory stand_in(const struct Block *b) {
+  return (struct Memory){.base = {.kind = MEMORY, .number = b->number}, .type = b->kind, .size = b->size};
+}
+
 /* Memory by address that was not given back, as objects that have its name; under `state`. */
 void for_each_block(void (*note)(const struct Object *)) {
   for (struct Block *b = blocks; b; b = b->next) {
-    struct Memory stands_for = {.base = {.kind = MEMORY, .number = b->number}, .type = b->kind, .size = b->size};
+    struct Memory stands_for = stand_in(b);
     note(&stands_for.base);
   }
 }
@@ -218,6 +223,35 @@ static struct Block *block_at(const void *pointer) {
     if ((const char *)pointer >= b->start && (const char *)pointer < b->start + b->size) found = b;
   pthread_mutex_unlock(&state);
   return found;
+}
+
+int is_block(const void *at) { return block_at(at) != 0; }
+
+/* Whether bytes that a call gives by address are of one allocation, if they are device memory. */
+cl_int check_bytes(const void *at, size_t size) {
+  char name[160];
+  size_t past = 0;
+  int is_block = 0, is_inside = 0;
+  if (!size || !is_device_memory(at)) return CL_SUCCESS;
+  pthread_mutex_lock(&state);
+  for (struct Block *b = blocks; b && !is_block; b = b->next) {
+    past = (const char *)at - b->start;
+    if (!(is_block = (const char *)at >= b->start && past < b->size)) continue;
+    is_inside = size <= b->size - past;
+    struct Memory stands_for = stand_in(b);
+    name_of(&stands_for.base, name, sizeof name);
+  }
+  pthread_mutex_unlock(&state);
+  if (is_block) return is_inside ? CL_SUCCESS : refused(CL_INVALID_VALUE, "%zu bytes from byte %zu on of %s", size, past, name);
+  if (!facts.checks) return CL_SUCCESS;
+  struct Message m = {0};
+  struct Reply r = {0};
+  put64(&m, (uintptr_t)at), put64(&m, size);
+  cl_int wrong = ask(WHERE, &m, &r) == CL_INVALID_VALUE ? CL_INVALID_VALUE : CL_SUCCESS;
+  char *why = wrong ? take_text(&r) : 0;
+  if (why) because("%s", why);
+  free(why), free(r.data);
+  return wrong;
 }
 
 static void *new_block(cl_context context, size_t size, size_t align, uint32_t kind, cl_ulong flags, cl_int *error) {

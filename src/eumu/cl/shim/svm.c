@@ -18,6 +18,7 @@ static cl_int copy(cl_command_queue q, cl_uint type, cl_bool blocking, void *to,
   if (wrong) return wrong;
   if (!to || !from) return refused(CL_INVALID_VALUE, "a pointer is null");
   if ((char *)to < (char *)from + size && (char *)from < (char *)to + size) return refused(CL_MEM_COPY_OVERLAP, "%zu bytes from %p on and from %p on", size, from, to);
+  if ((wrong = check_bytes(to, size)) || (wrong = check_bytes(from, size))) return wrong;
   struct Command *c = command((void *)q, type, move);
   c->to = to, c->from = from, c->region[0] = size;
   return enqueue(c, count, waits, event, blocking);
@@ -41,6 +42,7 @@ static cl_int fill(cl_command_queue q, cl_uint type, void *to, const void *patte
   if (wrong) return wrong;
   if (!to || !pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1)) return refused(CL_INVALID_VALUE, "a pointer is null, or the pattern has %zu bytes", pattern_size);
   if ((uintptr_t)to % pattern_size || size % pattern_size) return refused(CL_INVALID_VALUE, "%zu bytes from %p on are no multiples of the pattern's %zu bytes", size, to, pattern_size);
+  if ((wrong = check_bytes(to, size))) return wrong;
   struct Command *c = command((void *)q, type, repeat);
   c->to = to, c->region[0] = size, c->pattern = pattern_size;
   c->copy = memcpy(room(pattern_size), pattern, pattern_size);
@@ -63,6 +65,7 @@ static cl_int idle(cl_command_queue q, cl_uint type, cl_bool blocking, cl_uint c
 
 ENTRY cl_int clEnqueueSVMMap(cl_command_queue q, cl_bool blocking, cl_bitfield flags, void *pointer, size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
   if (is_object(q, QUEUE) && (!pointer || !size || flags & ~7ull)) return refused(CL_INVALID_VALUE, "%zu bytes at %p, for flags %#llx", size, pointer, (unsigned long long)flags);
+  if (is_object(q, QUEUE) && check_bytes(pointer, size)) return CL_INVALID_VALUE;
   return idle(q, CL_COMMAND_SVM_MAP, blocking, count, waits, event);
 }
 
@@ -72,8 +75,11 @@ ENTRY cl_int clEnqueueSVMUnmap(cl_command_queue q, void *pointer, cl_uint count,
 }
 
 ENTRY cl_int clEnqueueSVMMigrateMem(cl_command_queue q, cl_uint number, const void **pointers, const size_t *sizes, cl_bitfield flags, cl_uint count, const cl_event *waits, cl_event *event) {
-  (void)sizes;
   if (is_object(q, QUEUE) && (!number || !pointers || flags & ~3ull)) return refused(CL_INVALID_VALUE, "there is no list of pointers, or flags %#llx mean nothing", (unsigned long long)flags);
+  for (cl_uint k = 0; is_object(q, QUEUE) && k < number; k++) {
+    if (!is_block(pointers[k])) return refused(CL_INVALID_VALUE, "pointer %u (%p) is in no allocation of clSVMAlloc", k, pointers[k]);
+    if (sizes && check_bytes(pointers[k], sizes[k])) return CL_INVALID_VALUE;
+  }
   return idle(q, CL_COMMAND_SVM_MIGRATE_MEM, CL_FALSE, count, waits, event);
 }
 

@@ -96,6 +96,7 @@ static cl_int line(cl_command_queue q, cl_mem memory, cl_uint type, cl_bool bloc
   if (!is_inside(m, offset, size)) return CL_INVALID_VALUE;
   cl_bitfield refuses = CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY);
   if (m->flags & refuses) return wrong_access(m, reads);
+  if ((wrong = check_bytes(host, size))) return wrong;
   struct Command *c = command((void *)q, type, move_rows);
   keep(c, m);
   if (reads) set_line(c, host, m->data + offset, size);
@@ -178,16 +179,17 @@ static cl_int rectangle(cl_command_queue q, cl_mem memory, cl_uint type, cl_bool
   int reads = type == CL_COMMAND_READ_BUFFER_RECT;
   cl_int wrong = check(q, m, 0, count, waits);
   if (wrong) return wrong;
-  size_t bytes = measure(region, &rows, &slices);
+  size_t bytes = measure(region, &rows, &slices), host_bytes = measure(region, &host_rows, &host_slices);
   if (!host) return no_pointer();
-  if (!origin || !host_origin || !bytes || !measure(region, &host_rows, &host_slices)) return wrong_region();
+  if (!origin || !host_origin || !bytes || !host_bytes) return wrong_region();
   if (start_of(host_origin, host_rows, host_slices) == SIZE_MAX) return wrong_region();
   if (!is_inside(m, start_of(origin, rows, slices), bytes)) return CL_INVALID_VALUE;
   cl_bitfield refuses = CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY);
   if (m->flags & refuses) return wrong_access(m, reads);
+  char *there = m->data + start_of(origin, rows, slices), *here = host + start_of(host_origin, host_rows, host_slices);
+  if ((wrong = check_bytes(here, host_bytes))) return wrong;
   struct Command *c = command((void *)q, type, move_rows);
   keep(c, m);
-  char *there = m->data + start_of(origin, rows, slices), *here = host + start_of(host_origin, host_rows, host_slices);
   set3(c->region, region[0], region[1], region[2]);
   c->to = reads ? here : there, c->from = reads ? there : here;
   c->to_rows = reads ? host_rows : rows, c->to_slices = reads ? host_slices : slices;
@@ -423,6 +425,7 @@ static cl_int image_and_host(cl_command_queue q, cl_mem memory, cl_uint type, cl
   if (slices < rows * box.rows) return refused(CL_INVALID_VALUE, "a slice pitch of %zu bytes for %zu rows at a pitch of %zu", slices, box.rows, rows);
   cl_bitfield refuses = CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY);
   if (m->flags & refuses) return wrong_access(m, reads);
+  if ((wrong = check_bytes(host, (box.slices - 1) * slices + (box.rows - 1) * rows + box.bytes))) return wrong;
   struct Command *c = command((void *)q, type, move_rows);
   keep(c, m);
   set3(c->region, box.bytes, box.rows, box.slices);
