@@ -3,6 +3,7 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,10 @@ static void kernels(void) {
   IS(clEnqueueNDRangeKernel(foreign, add, 1, 0, one, 0, 0, 0, 0), CL_INVALID_CONTEXT);
   IS(clEnqueueNDRangeKernel(q, add, 4, 0, one, 0, 0, 0, 0), CL_INVALID_WORK_DIMENSION);
   IS(clEnqueueNDRangeKernel(q, add, 1, 0, &sixty_four, &(size_t){7}, 0, 0, 0), CL_INVALID_WORK_GROUP_SIZE);
+  IS(clEnqueueNDRangeKernel(q, add, 1, 0, &sixty_four, zero, 0, 0, 0), CL_INVALID_WORK_GROUP_SIZE);
+  IS(clEnqueueNDRangeKernel(q, add, 1, &(size_t){SIZE_MAX}, &sixty_four, 0, 0, 0, 0), CL_INVALID_GLOBAL_OFFSET);
+  IS(clEnqueueNDRangeKernel(q, add, 1, &(size_t){UINT32_MAX}, &sixty_four, 0, 0, 0, 0), CL_INVALID_GLOBAL_OFFSET);
+  IS(clEnqueueNDRangeKernel(q, add, 1, 0, &(size_t){SIZE_MAX}, 0, 0, 0, 0), CL_INVALID_GLOBAL_WORK_SIZE);
   IS(clEnqueueNDRangeKernel(q, add, 1, 0, &big, &big, 0, 0, 0), CL_INVALID_WORK_ITEM_SIZE);
   IS(clEnqueueNDRangeKernel(q, add, 2, 0, (size_t[]){256, 256}, (size_t[]){256, 256}, 0, 0, 0), CL_INVALID_WORK_GROUP_SIZE);
   IS(clEnqueueNDRangeKernel(q, eights, 1, 0, &sixty_four, &(size_t){4}, 0, 0, 0), CL_INVALID_WORK_GROUP_SIZE);

@@ -294,10 +294,13 @@ static cl_int check_arguments(const struct Kernel *k) {
   return local <= facts.slm_bytes ? CL_SUCCESS : refused(CL_OUT_OF_RESOURCES, "kernel %s and its arguments have %llu bytes of local memory; the device has %u", entry_of(k)->name, local, facts.slm_bytes);
 }
 
+static cl_int other_context(const struct Kernel *k) { return refused(CL_INVALID_CONTEXT, "kernel %s is of another context than the queue", entry_of(k)->name); }
+
 static cl_int wrong_group(const struct Kernel *k, const struct Sizes *s, int d) {
   const struct Entry *e = entry_of(k);
   unsigned long long local = s->local[d], global = s->global[d];
   if (e->group[0] && local != e->group[d]) because("kernel %s requires groups of %u x %u x %u; %llu were asked for in dimension %d", e->name, e->group[0], e->group[1], e->group[2], local, d);
+  else if (!local) because("a group of no work item in dimension %d", d);
   else because("%llu work items in dimension %d are no multiple of %llu, and %s was not built with -cl-std=CL2.0 or newer", global, d, local, e->name);
   return CL_INVALID_WORK_GROUP_SIZE;
 }
@@ -352,7 +355,7 @@ static cl_int read_sizes(const struct Kernel *k, cl_uint dims, const size_t *off
     if (local) s->local[d] = local[d];
     if (offset) s->offset[d] = offset[d];
     if (global[d] > UINT32_MAX) return refused(CL_INVALID_GLOBAL_WORK_SIZE, "%zu work items in dimension %u", global[d], d);
-    if (s->offset[d] + s->global[d] > 1ull << 32) return refused(CL_INVALID_GLOBAL_OFFSET, "%zu work items from %zu on in dimension %u", global[d], offset[d], d);
+    if (s->offset[d] > (1ull << 32) - s->global[d]) return refused(CL_INVALID_GLOBAL_OFFSET, "%zu work items from %zu on in dimension %u", global[d], offset[d], d);
   }
   return *is_empty ? CL_SUCCESS : check_group(k, s, local != 0);
 }
@@ -428,7 +431,7 @@ static cl_int run(cl_command_queue queue, cl_kernel kernel, cl_uint type, cl_uin
   int is_empty = 0;
   if (!is_object(q, QUEUE)) return CL_INVALID_COMMAND_QUEUE;
   if (!is_object(k, KERNEL)) return CL_INVALID_KERNEL;
-  if (k->program->context != q->context) return refused(CL_INVALID_CONTEXT, "kernel %s is of another context than the queue", entry_of(k)->name);
+  if (k->program->context != q->context) return other_context(k);
   cl_int wrong = check_waits(q->context, count, waits);
   if (!wrong) wrong = check_arguments(k);
   if (!wrong) wrong = read_sizes(k, dims, offset, global, local, &s, &is_empty);
@@ -470,8 +473,10 @@ ENTRY cl_int clGetKernelSuggestedLocalWorkSizeKHR(cl_command_queue q, cl_kernel 
   (void)offset;
   if (!is_object(q, QUEUE)) return CL_INVALID_COMMAND_QUEUE;
   if (!is_object(k, KERNEL)) return CL_INVALID_KERNEL;
+  if (k->program->context != ((struct Queue *)q)->context) return other_context(k);
   if (dims < 1 || dims > MOST_DIMS) return refused(CL_INVALID_WORK_DIMENSION, "%u dimensions; there are 1 to 3", dims);
-  if (!global || !local) return refused(CL_INVALID_VALUE, "there is no size, or no place for one");
+  if (!global) return refused(CL_INVALID_GLOBAL_WORK_SIZE, "there is no size");
+  if (!local) return refused(CL_INVALID_VALUE, "there is no place for a size");
   uint64_t whole[3] = {1, 1, 1}, found[3];
   for (cl_uint d = 0; d < dims; d++)
     if (!(whole[d] = global[d])) return refused(CL_INVALID_GLOBAL_WORK_SIZE, "dimension %u has no work items", d);
