@@ -128,14 +128,29 @@ def render(diagnostic: Diagnostic) -> str:
     return plain("\n".join(lines))
 
 
+_WIDEST: Final = 200  # characters of a line that are shown; programs write sources in one line
+
+
 def excerpt(span: Span) -> list[str]:
     """The line of a span with carets below it; nothing of an empty line."""
     text = span.source.line(span.line)
     if not text.strip():
         return []
     end = span.end_column if span.end_line == span.line else len(text) + 1
-    pad = "".join("\t" if c == "\t" else " " for c in text[: span.column - 1])
-    return [f"  {text}", f"  {pad}{'^' * max(1, end - span.column)}"]
+    text, first, last = _window(text, span.column - 1, end - 1)
+    pad = "".join("\t" if c == "\t" else " " for c in text[:first])
+    return [f"  {text}", f"  {pad}{'^' * max(1, last - first)}"]
+
+
+def _window(text: str, first: int, last: int) -> tuple[str, int, int]:
+    """The part of a long line that has the columns `first` to `last`, and where they are there."""
+    if len(text) <= _WIDEST:
+        return text, first, last
+    begin = max(0, min(first - _WIDEST // 4, len(text) - _WIDEST))
+    end = begin + _WIDEST
+    before, after = "…" if begin else "", "…" if end < len(text) else ""
+    shift = len(before) - begin
+    return before + text[begin:end] + after, first + shift, min(last, end) + shift
 
 
 @dataclass(frozen=True, slots=True)

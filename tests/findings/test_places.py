@@ -56,6 +56,21 @@ def test_text_has_the_line_and_a_caret(ocloc: str) -> None:
     assert lines[3].index("^") == lines[2].index("p[i]")
 
 
+def test_a_long_line_is_shown_around_its_column() -> None:
+    text = "a" * 1000 + "bad" + "c" * 1000
+    shown = Place("k.cl", 7, 1001, text=text).excerpt()
+    assert len(shown[0]) < 210 and shown[0].strip()[0] == shown[0][-1] == "…"
+    assert shown[0].index("bad") == shown[1].index("^")
+    begin, end = (
+        Place("k.cl", 7, 1, text=text).excerpt(),
+        Place("k.cl", 7, 2003, text=text).excerpt(),
+    )
+    assert begin[0].startswith("  aaa") and begin[0].endswith("…") and begin[1] == "  ^"
+    assert end[0].startswith("  …") and end[0].endswith("ccc") and len(end[1]) == len(end[0])
+    whole = Place("k.cl", 7, text=text).excerpt()
+    assert len(whole[0]) < 210 and len(whole[1]) < 210 and set(whole[1].strip()) == {"^"}
+
+
 def test_both_engines_say_the_same(ocloc: str) -> None:
     first, second = (fault("skl", engine) for engine in ENGINES)
     assert first.finding == second.finding and str(first) == str(second)
