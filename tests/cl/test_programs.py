@@ -50,10 +50,11 @@ def test_the_interpreter(program: Path) -> None:
 
 
 def test_a_fault_is_an_error_for_the_program_and_a_report_for_people(program: Path) -> None:
-    """The kernel's name, the instruction, the buffer by the order of its making and its size."""
+    """The kernel's name, its line, the instruction, the buffer by the order of its making."""
     done = run(program, "fault", "add", EUMU_DEVICE="pvc")
     assert "fault ok" in done.stdout and "add ok" in done.stdout, done.stdout + done.stderr
     assert "in kernel far" in done.stderr
+    assert re.search(r"  at program.cl:\d+.*\n.*kernel void far\(.*\n +\^", done.stderr)
     assert "argument 0 'p' is buffer #1 (4096 bytes at 0x" in done.stderr
 
 

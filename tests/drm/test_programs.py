@@ -119,6 +119,18 @@ def test_lines_of_the_source_are_shown_as_the_program_gave_them() -> None:
     assert [str(place) for place in found.inlined] == ["source.cl:1"]
 
 
+def test_lines_of_files_that_are_there_are_shown(tmp_path: Path) -> None:
+    """A header, or what the SPIR-V of a module was made of."""
+    file = tmp_path / "kernels.cl"
+    file.write_text("one\ntwo\n")
+    (kernel,) = kernels_of(Built(b"", packed(SECTION, patch_tokens(("a", b"x")))))
+    places = [Place(str(file), 2, 3, "f"), Place(str(tmp_path / "gone.cl"), 2, 3, "f")]
+    kernel.lines = lambda: [(8, 16, places[0]), (16, 24, places[1])]
+    found, gone = kernel.line_of(8), kernel.line_of(16)
+    assert found is not None and (str(found), found.text) == (f"{file}:2:3", "two")
+    assert gone is not None and (str(gone), gone.text) == (f"{tmp_path}/gone.cl:2:3", "")
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_files_have_fewer_names(seed: int) -> None:
     rng = random.Random(seed)

@@ -44,13 +44,15 @@ class Failed(EumuError):
 class Made:
     """What a build gave: an ELF, or what is to be linked.
 
-    `smaller_groups` is what the parts of a linked program allow; another's ELF says it.
+    `smaller_groups` is what the parts of a linked program allow; another's ELF says it.  `text` is
+    the source of an ELF that was made of one.
     """
 
     data: bytes
     log: str
     of: LinkerInput | None = None
     smaller_groups: bool | None = None
+    text: str = ""
 
 
 def _unlinked(part: LinkerInput, log: str) -> Made:
@@ -135,7 +137,8 @@ def _program(options: str, source: bytes, platform: Platform) -> Made:
         source = b"\n/* nothing */\n"
     words = f"{options} {_ARGUMENTS}".strip()
     built = ocloc.compile(source, platform, words, lines=True, preamble=_hiding(platform))
-    return Made(built.elf, "\n".join(map(str, built.warnings)))
+    text = "" if container.is_spirv(source) else source.decode("utf-8", "replace")
+    return Made(built.elf, "\n".join(map(str, built.warnings)), text=text)
 
 
 def _hiding(platform: Platform) -> str:

@@ -40,8 +40,9 @@ from eumu.cl.protocol import (
 from eumu.device.allocator import PAGE
 from eumu.errors import EumuError, Fault, Finding, NoKernel, OutOfMemory, Severity
 from eumu.exec.tiered import tiered
-from eumu.runtime import Array, Device, Image, Kernel, Local, Program, load
+from eumu.runtime import Array, Device, Image, Kernel, Local, Program
 from eumu.runtime.engines import DRIVER_FUEL
+from eumu.runtime.program import load_built
 from eumu.runtime.report import Report
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class _Service:
             kind = _LIBRARY if made.of.is_library else _OBJECT
             return packed(kind, made.of.smaller_groups, 0, 0, 0)
         self._take_tiers()
-        loaded = Loaded(self._loaded(made.data))
+        loaded = Loaded(self._loaded(made))
         elf = loaded.program.elf
         if elf is not None and form is not Form.BINARY:
             check_defined(wanted, elf.needs)
@@ -182,10 +183,10 @@ class _Service:
         rest = described(loaded)
         return packed(_EXECUTABLE, allowed, number, loaded.program.variable_bytes) + rest
 
-    def _loaded(self, data: bytes) -> Program:
+    def _loaded(self, made: Made) -> Program:
         """The program of an ELF; OpenCL knows programs without kernels, too."""
         try:
-            return load(data, device=self.device)
+            return load_built(made.data, self.device, made.text)
         except NoKernel:
             return Program("program", self.device.platform)
 

@@ -22,6 +22,7 @@ from eumu.errors import Place, Source
 from eumu.exec.grid import Dim3
 from eumu.records import dataclass
 from eumu.runtime.native_code import KnownCode
+from eumu.runtime.sources import Sources
 from eumu.zebin import damage, read_lines
 from eumu.zebin.lines import lines_of_code
 
@@ -35,6 +36,7 @@ _HEADER: Final = struct.Struct("<4s6I")
 _KERNEL: Final = struct.Struct("<IQ7I")
 _DEBUG: Final = struct.Struct("<3I")
 _MAIN: Final = ("1", "<stdin>", "")  # what the driver calls the source
+_FILES: Final = Sources()  # headers, and what SPIR-V was made of
 
 _ITEM: Final = struct.Struct("<2I")  # of a patch list: what it is, how many bytes it has
 _PARAMETER: Final = struct.Struct("<5I")  # kind, argument, place, size, place in what is given
@@ -83,7 +85,7 @@ class DriverKernel:
         """A place with what people call its file, and its text."""
         calls = tuple(self._shown(call) for call in place.inlined)
         if place.file.rpartition("/")[2] not in _MAIN:
-            return replace(place, inlined=calls)
+            return _FILES.place(replace(place, inlined=calls), access=False)
         text = self.source.line(place.line)
         return replace(place, file=self.source.name, text=text, inlined=calls)
 

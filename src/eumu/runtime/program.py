@@ -159,6 +159,15 @@ def load(
     return made
 
 
+def load_built(elf: bytes, device: Device, text: str) -> Program:
+    """A compiler's ELF, of a source without a file whose text findings are to show."""
+    from eumu.zebin import ocloc
+
+    name = "program.cl"
+    sources = {ocloc.source_path(name, None): (name, text)} if text else {}
+    return _from_elf(elf, "program", device.platform, sources)
+
+
 def _never_looked_for(
     name: str, check: bool | str | tuple[str, ...] | None
 ) -> Iterator[Diagnostic]:
