@@ -22,8 +22,10 @@ int main(int argc, char **argv) {
   size_t global = 64, local = 16, odd = 17;
   cl_mem m = clCreateBuffer(c, 0, 256, 0, &e), left = clCreateBuffer(c, 0, 128, 0, &e);
   cl_kernel k = clCreateKernel(p, argc > 1 ? argv[1] : "add", &e);
-  if (argc > 1) { /* no mistake but the kernel's */
+  if (argc > 1) { /* no mistake but the kernel's, on two buffers: it is one mistake */
     clSetKernelArg(k, 0, sizeof m, &m);
+    clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
+    clSetKernelArg(k, 0, sizeof left, &left);
     clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
     return clFinish(q);
   }

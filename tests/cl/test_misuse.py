@@ -98,6 +98,7 @@ def test_formats_and_checks_of_programs(misuse: Path, tmp_path: Path) -> None:
     done = _eumu("--check=races", "--format", "github", "--", misuse, "race")
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(r"::error file=program.cl,line=5.*race: store and store", done.stdout)
+    assert done.stdout.count("::error") == 1
     page = tmp_path / "page.html"
     done = _eumu("--device", "skl", "--report", page, "--", misuse, "race")
     assert done.returncode == 0 and "race" in page.read_text(), done.stderr

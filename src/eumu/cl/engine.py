@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from eumu.beside.door import ProtocolError, explained, say
+from eumu.beside.new_findings import New
 from eumu.beside.peer import abort
 from eumu.cl import images, misuse, write_only
 from eumu.cl.builds import Failed, Made, build, check_defined
@@ -90,7 +91,7 @@ class _Service:
         self._programs: dict[int, Loaded] = {}
         self._images: dict[int, Image] = {}
         self._owned: set[int] = set()  # images with memory of their own
-        self._told: set[str] = set()
+        self._new = New()
         self._recorded = 0
         self._is_lasting = True  # whether arguments are those of the same bytes later
         self._answers: dict[RequestCode, Callable[[Fields], Answer]] = {
@@ -374,16 +375,12 @@ class _Service:
 
     def _tell(self, findings: Iterable[Finding]) -> None:
         """What a checked run found, each once, and no more than so many."""
-        for finding in findings:
-            text = str(finding)
-            if text in self._told:
-                continue
-            self._told.add(text)
+        for finding in self._new.of(findings):
             if finding.severity is not Severity.NOTE:
                 self._options.note_finding()
             self._record(finding)
-            if len(self._told) <= _SHOWN:
-                self._say(text)
+            if len(self._new) <= _SHOWN:
+                self._say(str(finding))
 
     def _say(self, text: str) -> None:
         if self._options.tells:

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from eumu.beside.new_findings import New
 from eumu.beside.report import KernelProfiles
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError, Stop
 from eumu.drm.aub import Capture, Ready
 from eumu.drm.contexts import MOST_COMMANDS
 from eumu.drm.debugger import Left, of_user
-from eumu.drm.findings import New
 from eumu.drm.memory import DriverMemory, Ranges
 from eumu.drm.outcome import ReplayOutcome
 from eumu.drm.parts import gpu

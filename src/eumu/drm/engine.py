@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from eumu.beside.door import FAULTED, FOUND, explained, lose, note, say
+from eumu.beside.new_findings import New
 from eumu.beside.peer import abort
 from eumu.beside.threads import NoThread, start
 from eumu.device.chip import HostClock
@@ -23,7 +24,7 @@ from eumu.device.commands import COMMANDS, CommandError, gpgpu
 from eumu.device.state.sampler import BindingTableState, SamplerState
 from eumu.device.state.surface import SurfaceState
 from eumu.drm.contexts import MOST_COMMANDS, MOST_THREADS, HardwareContext
-from eumu.drm.findings import New, write_findings
+from eumu.drm.findings import write_findings
 from eumu.drm.greeting import DrmProgram
 from eumu.drm.memory import DriverMemory
 from eumu.drm.options import DrmOptions

@@ -1,42 +1,11 @@
-"""Findings of checked runs, each place in the code once, however often its kernel runs; and the
-files that engine processes leave."""
+"""The files of findings that engine processes leave."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from eumu.errors import Finding
 from eumu.writing import utf8, write_new
-
-
-class New:
-    """Knows which findings it has seen.
-
-    >>> new, twice = New(), Finding("undefined", "why", "k", None, (0, 0, 0), 0, ())
-    >>> len(list(new.of([twice, twice])))
-    1
-    """
-
-    def __init__(self) -> None:
-        self._seen: set[tuple[str, str, int]] = set()
-
-    def __len__(self) -> int:
-        return len(self._seen)
-
-    def of(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Those that come for the first time."""
-        for finding in findings:
-            key = finding.reason, *_place(finding)
-            if key not in self._seen:
-                self._seen.add(key)
-                yield finding
-
-
-def _place(finding: Finding) -> tuple[str, int]:
-    """The code that made a finding, wherever it lies in memory, and the place in it."""
-    if finding.span is None:
-        return finding.kernel, 0
-    return finding.span.source.text, finding.span.line
 
 
 def write_findings(

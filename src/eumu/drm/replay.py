@@ -19,6 +19,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from eumu.beside.new_findings import New
 from eumu.beside.report import KernelProfiles
 from eumu.beside.session import legacy_layout
 from eumu.device.commands import CommandError
@@ -26,7 +27,6 @@ from eumu.drm.aub import is_capture
 from eumu.drm.captured import replay_capture
 from eumu.drm.contexts import MOST_COMMANDS
 from eumu.drm.debugger import Left, of_user
-from eumu.drm.findings import New
 from eumu.drm.memory import DriverMemory
 from eumu.drm.outcome import ReplayOutcome
 from eumu.drm.parts import gpu
