@@ -190,7 +190,7 @@ int main(int argc, char **argv) {
   CHECK(zeDeviceGet(driver, &one, &device));
   ze_device_properties_t p = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES};
   CHECK(zeDeviceGetProperties(device, &p));
-  puts(p.name);
+  printf("%s, %u MHz\n", p.name, p.coreClockRate);
   ze_context_desc_t cd = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
   CHECK(zeContextCreate(driver, &cd, &context));
   FILE *f = fopen(argv[1], "rb");

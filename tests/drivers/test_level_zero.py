@@ -30,7 +30,7 @@ def test_level_zero(program: Path) -> None:
     done = run(program, MODULE, *CASES)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [x for x in done.stdout.splitlines() if x.endswith(" ok")] == [f"{c} ok" for c in CASES]
-    assert done.stderr == ""
+    assert done.stderr == "" and "HD Graphics 530 [0x1912], 1150 MHz" in done.stdout
 
 
 def test_a_fault_has_the_kernels_name_and_the_size_that_was_asked_for(program: Path) -> None:

@@ -30,6 +30,7 @@ class Gpu:
     subslices: int
     eus: int  # of a subslice
     hertz: int  # of the timestamp registers
+    mhz: int  # the highest clock of the execution units
     pooled_eus: int = 0
 
     def told(self, units: int | None) -> Gpu:
@@ -52,12 +53,12 @@ class Gpu:
 GPUS: Final[dict[str, Gpu]] = {
     g.name: g
     for g in (
-        Gpu("bdw", "HD Graphics 5500", "bdw", "bdw-gt2", 0x1616, 9, 3, 8, 12_500_000),
-        Gpu("skl", "HD Graphics 530", "skl", "skl-gt2", 0x1912, 6, 3, 8, 12_000_000),
-        Gpu("kbl", "HD Graphics 630", "skl", "skl-gt2", 0x5912, 4, 3, 8, 12_000_000),
-        Gpu("cfl", "UHD Graphics 630", "skl", "skl-gt2", 0x3E92, 0, 3, 8, 12_000_000),
-        Gpu("apl", "HD Graphics 505", "bxt", "bxt-3x6", 0x5A84, 11, 3, 6, 19_200_000, 6),
-        Gpu("glk", "UHD Graphics 605", "bxt", "bxt-3x6", 0x3184, 3, 3, 6, 19_200_000, 6),
+        Gpu("bdw", "HD Graphics 5500", "bdw", "bdw-gt2", 0x1616, 9, 3, 8, 12_500_000, 950),
+        Gpu("skl", "HD Graphics 530", "skl", "skl-gt2", 0x1912, 6, 3, 8, 12_000_000, 1150),
+        Gpu("kbl", "HD Graphics 630", "skl", "skl-gt2", 0x5912, 4, 3, 8, 12_000_000, 1150),
+        Gpu("cfl", "UHD Graphics 630", "skl", "skl-gt2", 0x3E92, 0, 3, 8, 12_000_000, 1200),
+        Gpu("apl", "HD Graphics 505", "bxt", "bxt-3x6", 0x5A84, 11, 3, 6, 19_200_000, 750, 6),
+        Gpu("glk", "UHD Graphics 605", "bxt", "bxt-3x6", 0x3184, 3, 3, 6, 19_200_000, 800, 6),
     )
 }
 

@@ -1,8 +1,9 @@
-/* The files by which Mesa's Vulkan driver for Intel GPUs (anv) and libdrm find a GPU.
+/* The files by which Mesa's Vulkan driver for Intel GPUs (anv) and libdrm find a GPU, and those where
+ * Intel's compute driver reads its clock.
  *
- * Below /dev/dri and /sys/dev/char/226: they are in a small tree beside the engine's socket, which
- * `session.py` makes.  Who has not loaded that driver finds no directory: Intel's compute driver
- * opens the node by its name. */
+ * They are in a small tree beside the engine's socket, which `session.py` makes.  Who has not loaded
+ * Mesa's driver finds nothing below /dev/dri and /sys/dev/char/226: Intel's compute driver opens the
+ * node by its name. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -21,6 +22,7 @@
 #define DIRECTORY "/dev/dri"
 #define NODE DIRECTORY "/renderD128"
 #define DEVICES "/sys/dev/char/226:"
+#define CLOCKS "/sys/bus/pci/devices/0000:00:02.0/drm"
 #define REAL(name) static __typeof__(name) *real; if (!real) real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 
 int is_vulkan(void) {
@@ -36,8 +38,9 @@ static int is_below(const char *path, const char *start) { return path && !strnc
 /* Where a path leads: itself, a place in the tree, or 0 if it is not to be found. */
 static const char *lead(const char *path, char *room) {
   const char *socket = getenv("EUMU_DRM_SOCKET"), *end = socket ? strrchr(socket, '/') : 0;
-  if (!end || !(is_below(path, DIRECTORY "/") || is_below(path, DEVICES) || (path && !strcmp(path, DIRECTORY)))) return path;
-  if (!is_vulkan()) return is_below(path, DIRECTORY) ? 0 : path;
+  int is_clock = is_below(path, CLOCKS);
+  if (!end || !(is_clock || is_below(path, DIRECTORY "/") || is_below(path, DEVICES) || (path && !strcmp(path, DIRECTORY)))) return path;
+  if (!is_clock && !is_vulkan()) return is_below(path, DIRECTORY) ? 0 : path;
   if (snprintf(room, PATH_MAX, "%.*s/tree%s", (int)(end - socket), socket, path) >= PATH_MAX) return 0;
   return room;
 }

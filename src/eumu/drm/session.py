@@ -61,12 +61,15 @@ def environment(path: str, base: Mapping[str, str]) -> dict[str, str]:
 
 
 def _tree(place: Path, part: Gpu) -> None:
-    """The files by which Mesa finds the GPU; `paths.c` leads there."""
+    """The files by which drivers find the GPU or its clock; `paths.c` leads there."""
     ids = {"vendor": "0x8086", "subsystem_vendor": "0x8086", "subsystem_device": "0x0000"}
     device = place / "tree/sys/dev/char/226:128/device"
     for folder in (device, place / "tree/dev/dri", device / "drm/renderD128"):
         folder.mkdir(parents=True, exist_ok=True)
     (place / "tree/dev/dri/renderD128").touch()
+    clock = place / "tree/sys/bus/pci/devices/0000:00:02.0/drm/card0/gt_max_freq_mhz"
+    clock.parent.mkdir(parents=True)
+    clock.write_text(f"{part.mhz}\n")
     ids |= {
         "uevent": "DRIVER=i915\nPCI_SLOT_NAME=0000:00:02.0",
         "revision": f"{part.revision:#04x}",
