@@ -14,7 +14,7 @@ BROKEN_BY_THE_COMPILER: Final[dict[str, str]] = {
     "scalar-mask": "Every kernel ends with `ret (M1, 1)`.",
     "types-emitted": "Shifts, bit reversal, products of bytes, first bits and copies of predicates"
     " on whatever type is at hand; sums of 64 bits where the finalizer must emulate them; the CM"
-    " compiler's `movs` of :d.",
+    " compiler's `movs` of :d; functions of :bf by IGC 2.x.",
     "payload-type-emitted": "Coordinates of images of type :d; blocks of bytes that go as dwords;"
     " by IGC 2.x levels of detail of type :f.",
     "sampler-parameter-emitted": "Coordinates of type :d for images that are read.",

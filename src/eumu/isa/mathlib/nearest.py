@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from eumu.errors import InternalError
 from eumu.ir import Builder, Rounding, Value
-from eumu.types import HF, F, Type
+from eumu.types import BF, HF, F, Type
 
 RNE = Rounding.RNE
 
@@ -80,9 +80,9 @@ class Nearest:
 
 
 def natively(*types: Type) -> Callable[[_Function], _Function]:
-    """Let a function of vectors of one of `types` (F among them) take HF too.
+    """Let a function of vectors of one of `types` (F among them) take HF and BF too.
 
-    HF is computed as F and rounded once, at the end.
+    These are computed as F and rounded once, at the end.
     """
 
     def decorate(compute: _Function) -> _Function:
@@ -91,10 +91,10 @@ def natively(*types: Type) -> Callable[[_Function], _Function]:
             (only, *others) = {x.type for x in args}
             if only in types and not others:
                 return compute(b, *args)
-            if only is not HF or others:
+            if only not in (HF, BF) or others:
                 raise InternalError(f"IR math function {compute.__name__}: {args}")
             wide = [b.convert(x, F, rounding=RNE) for x in args]
-            return b.convert(compute(b, *wide), HF, rounding=RNE)
+            return b.convert(compute(b, *wide), only, rounding=RNE)
 
         return cast(_Function, function)
 

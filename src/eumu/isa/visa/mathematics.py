@@ -20,6 +20,7 @@ from eumu.isa.visa.registry import opcode
 from eumu.types import DF
 
 XE3P = since("nvlp")
+_MATH = maps.FLOAT + maps.BFLOAT_MATH
 
 
 def _unary(
@@ -52,25 +53,25 @@ def _integral(rounding: Rounding) -> Callable[[InstBuilder, Value], Value]:
 
 
 _unary(0x08, "exp", mathlib.exp2, "dst[i] = 2 to the power src0[i].",
-       types=maps.FLOAT, fidelity=fidelity("exp2"))  # fmt: skip
+       types=_MATH, fidelity=fidelity("exp2"))  # fmt: skip
 _unary(0x0B, "log", mathlib.log2, "dst[i] = binary logarithm of src0[i].",
-       types=maps.FLOAT, fidelity=fidelity("log2"))  # fmt: skip
+       types=_MATH, fidelity=fidelity("log2"))  # fmt: skip
 _unary(0x17, "sin", mathlib.sin, "dst[i] = sine of src0[i] radians.",
-       types=maps.FLOAT, fidelity=fidelity("sin"))  # fmt: skip
+       types=_MATH, fidelity=fidelity("sin"))  # fmt: skip
 _unary(0x18, "cos", mathlib.cos, "dst[i] = cosine of src0[i] radians.",
-       types=maps.FLOAT, fidelity=fidelity("cos"))  # fmt: skip
+       types=_MATH, fidelity=fidelity("cos"))  # fmt: skip
 _unary(0x19, "sqrt", _root_of_any, "dst[i] = square root of src0[i], correctly rounded.",
-       types=maps.SQRT, fidelity=fidelity("sqrt"))  # fmt: skip
+       types=maps.SQRT + maps.BFLOAT_MATH, fidelity=fidelity("sqrt"))  # fmt: skip
 _unary(0x1A, "rsqrt", mathlib.rsqrt, "dst[i] = 1 / square root of src0[i].",
-       types=maps.FLOAT, fidelity=fidelity("rsqrt"))  # fmt: skip
+       types=_MATH, fidelity=fidelity("rsqrt"))  # fmt: skip
 _unary(0x1B, "inv", _inverse_of_any, "dst[i] = 1 / src0[i], correctly rounded.",
-       types=maps.FLOAT_OR_DOUBLE, fidelity=fidelity("inv"))  # fmt: skip
+       types=maps.FLOAT_OR_DOUBLE + maps.BFLOAT_MATH, fidelity=fidelity("inv"))  # fmt: skip
 _unary(0x7E, "sqrtm", _root, "dst[i] = square root of src0[i], correctly rounded.",
        types=maps.IEEE_FLOAT, fidelity=EXACT)  # fmt: skip
 _unary(0x96, "tanh", mathlib.tanh, "dst[i] = hyperbolic tangent of src0[i].",
-       types=maps.FLOAT, platforms=XE3P, fidelity=fidelity("tanh"))  # fmt: skip
+       types=_MATH, platforms=XE3P, fidelity=fidelity("tanh"))  # fmt: skip
 _unary(0x97, "sigm", mathlib.sigmoid, "dst[i] = 1 / (1 + exp(-src0[i])).",
-       types=maps.FLOAT, platforms=XE3P, fidelity=fidelity("sigmoid"))  # fmt: skip
+       types=_MATH, platforms=XE3P, fidelity=fidelity("sigmoid"))  # fmt: skip
 _unary(0x09, "frc", fraction, "dst[i] = src0[i] - floor(src0[i]), always below 1.",
        types=maps.SINGLE, limits=maps.UNSATURATED)  # fmt: skip
 _unary(0x12, "rndd", _integral(Rounding.RD), "dst[i] = src0[i] rounded down.",

@@ -57,6 +57,7 @@ SINGLE = row((F,), (F, VF)) + row((F,), (F, HF, VF), by=FE)
 DOUBLES = row((DF,), (DF,), only=DOUBLE) + row((DF,), (DF,), by=FE)
 IEEE_DOUBLES = row((DF,), (DF,), only=IEEE_STEPS)
 BFLOATS = row((F, BF), (F, BF), only=BFLOAT)
+BFLOAT_MATH = row((BF,), (BF,), only=BFLOAT, by=EMITTED)
 DWORDS = row((UD, D), (UD, D))
 WORDS = row((UD, D, UW, W), (UD, D, UW, W))
 
