@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import eumu
 
-device = eumu.Device("skl")
+device = eumu.Device("skl", "jit")
 program = eumu.load("saxpy.bin")
 x, y = (device.array(np.ones(100, np.float32)) for _ in "xy")
 report = program["saxpy"].launch(device, global_size=(100,), local_size=(50,), args=[x, y, 3.0])
