@@ -9,21 +9,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eumu.addresses import SCRATCH_HANDLE, function_address
-from eumu.errors import BuildError, Diagnostic, Place, Span, Unsupported
+from eumu.errors import BuildError, Diagnostic, InternalError, Place, Span, Unsupported
 from eumu.ir import Block, Function, Input, Region, Root, RootKind, Value
 from eumu.ir.operations.ends import Barrier, CallIndirect, Jump, Ret
 from eumu.ir.operations.state import OnRegion
 from eumu.ir.passes.frames import Procedure, save_roots
 from eumu.ir.passes.modes import fold_modes
 from eumu.ir.passes.written import SHADOW_DISTANCE
-from eumu.ir.verify import check_lowered
+from eumu.ir.verify import are_meant, check_lowered
 from eumu.isa.kinds.builder import InstBuilder
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import R0_ALIASES, THREAD_SPACE, Declared, Variable
 from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark, SourceMark
 from eumu.program.header_copies import header_copies
-from eumu.program.numbers import misfits
+from eumu.program.numbers import misfits, unfit
 from eumu.program.operands import meaningless
 from eumu.program.predicates import missing
 from eumu.types import BOOL, TYPES, UD, UQ
@@ -297,19 +297,34 @@ class _Lowering(InstBuilder):
             self._report(code, what, inst.span, inst.opcode.page)
         if len(self.diagnostics) > before:
             return
+        first = self.next_block() - 1
         try:
             pairs = zip(inst.opcode.fields, inst.operands, strict=True)
-            first = self.next_block() - 1
             bound = [field.kind.bind(operand, self) for field, operand in pairs]
             inst.opcode.build(self, bound)
             self.function.note_fidelity(self.inst, inst.opcode.fidelity, first)
+            is_meant = self._is_meant(inst, first)
+        except InternalError:
+            if unfit(inst) is None:
+                raise
+            is_meant = False
         except Unsupported as error:
             if error.span is not None or inst.span is None:
                 raise
             page = error.spec or inst.opcode.page
             raise Unsupported(f"{inst.opcode}: {error.what}", span=inst.span, spec=page) from error
-        if len(self.diagnostics) == before:
+        if not is_meant:
+            what = f"{inst.opcode} has no operation on {unfit(inst)}"
+            self._report("types", what, inst.span, inst.opcode.page)
+        elif len(self.diagnostics) == before:
             self._check_bounds(inst)
+
+    def _is_meant(self, inst: Inst, first: int) -> bool:
+        """Whether what was made of an instruction since a block has types that it is defined on."""
+        assert self.block is not None
+        blocks = (*self.function.blocks[first:], self.block)
+        ops = (op for block in blocks for op in block.ops if op.inst == self.inst)
+        return unfit(inst) is None or are_meant(self.function, ops)
 
     def _check_bounds(self, inst: Inst) -> None:
         """Operands must stay inside the variable that owns their bytes."""

@@ -32,6 +32,13 @@ def check(function: Function, *, folded: bool = False) -> None:
         raise InternalError("\n".join(["the IR is malformed", *findings]))
 
 
+def are_meant(function: Function, ops: Iterable[Op]) -> bool:
+    """Whether operations have types and widths that they are defined on."""
+    return not any(
+        _word_findings(op, OPERATIONS[op.name]) or [*op.problems(function)] for op in ops
+    )
+
+
 def check_lowered(function: Function) -> None:
     """`check` with concrete rounding if ``EUMU_VERIFY_IR`` is on, as it is in tests: it takes a
     quarter of the time of lowering, and engines look at what memory they touch themselves."""

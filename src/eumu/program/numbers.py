@@ -1,4 +1,4 @@
-"""Operands that hold integers where an instruction has an operation on floats only.
+"""Operands whose types an instruction has no operation on.
 
 The verifier knows every rule of types; this is what no meaning can be found for.
 """
@@ -48,3 +48,22 @@ def misfits(inst: Inst) -> Iterator[tuple[str, Type, frozenset[Type]]]:
         type = operand.type
         if _is_number(type) and not type.is_float and all(t.is_float for t in allowed):
             yield name, type, allowed
+
+
+def unfit(inst: Inst) -> str | None:
+    """The types of operands that fit no row of the type map, as text; None if they fit one.
+
+    Rows that only Intel's front end has do not count; those of all platforms do.
+    """
+    actual = [
+        (field.name, isinstance(field.kind, DestinationKind), operand.type)
+        for field, operand in zip(inst.opcode.fields, inst.operands, strict=True)
+        if isinstance(operand, General | Immediate | Indirect)
+    ]
+    for row in inst.opcode.types:
+        if row.by is By.FRONT_END:
+            continue
+        allowed = [(type, row.allowed(name, is_dst=is_dst)) for name, is_dst, type in actual]
+        if all(not types or type in types for type, types in allowed):
+            return None
+    return ", ".join(f"{name} :{type}" for name, _, type in actual)

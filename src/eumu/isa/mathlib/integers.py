@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from eumu.errors import InternalError
 from eumu.ir import Builder, Rounding, Value
 from eumu.isa.kinds import InstBuilder
 from eumu.types import DF, HF, UD, UQ, D, F, Q, Type, integer
@@ -128,6 +129,8 @@ _BELOW_ONE: Final = {HF: 0x3BFF, F: 0x3F7F_FFFF, DF: 0x3FEF_FFFF_FFFF_FFFF}
 
 def fraction(b: Builder, x: Value) -> Value:
     """x - floor(x), at most the float below 1; the sum must not round up to 1."""
+    if x.type not in _BELOW_ONE:
+        raise InternalError(f"IR fraction of {x.type}")
     rest = b.sub(x, b.round(x, Rounding.RD), Rounding.RNE)
     limit = b.const(x.type, (_BELOW_ONE[x.type],) * x.width, x.width)
     return b.select(b.cmp("gt", rest, limit), limit, rest)

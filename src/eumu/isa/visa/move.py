@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from eumu.errors import Unsupported
 from eumu.ir import Value
 from eumu.isa.kinds import Dst, InstBuilder, Src
 from eumu.isa.kinds.operands import General, Immediate, PredicateOperand
@@ -96,4 +97,6 @@ def movs(b: InstBuilder, dst: Dst, src0: Src) -> None:
 )
 def addr_add(b: InstBuilder, dst: Dst, src0: AddressSrc, src1: Src) -> None:
     """dst[i] = src0[i] + src1[i] bytes; the first source is an address or `&variable`."""
-    b.put(dst, b.add(src0, b.convert(src1, UD)), b.mask)
+    if src0.type.is_float:
+        raise Unsupported(f"an address in a register of :{src0.type}")
+    b.put(dst, b.add(b.convert(src0, UD), b.convert(src1, UD)), b.mask)
