@@ -111,6 +111,11 @@ REDUCED = (
     "subb (M1_NM, 16) UD0(0,0)<1> UDW(0,0)<1> UD1(1,2)<1;8,0> 0x7d71cdcc:ud",
     "(P3) shl (M1_NM, 1) UQ0(0,0)<1> 0x1:uw 0xfe:ub",
     "mod (M5, 16) UW0(0,0)<2> (-)UW0(0,0)<0;2,2> 0x8001:w",
+    "add (M1_NM, 4) B0(0,0)<4> 0xcee8c723:v r[A1(0),0]<2,1>:w",
+    "min (M1_NM, 4) UD0(0,0)<1> r[A1(0),0]<2,1>:w 0xdb9b33af:uv",
+    "cmp.le (M1_NM, 16) P3 0x7:ub 0xb85ab6fc:uv",
+    "mulh (M1_NM, 16) D1(0,0)<1> r[A1(0),0]<1,0>:d 0x7fffffff:d",
+    "(!P3) mod (M1, 16) r[A2(0),0]<1>:ud (-)UB1(0,1)<1;1,0> (abs)UB0(0,0)<0;2,2>",
 )
 
 
@@ -181,6 +186,12 @@ def test_their_like_is_not_left_out() -> None:
         "subb (M1_NM, 16) UD0(0,0)<1> UDW(0,0)<1> UD1(1,2)<1;4,0> 0x7d71cdcc:ud",
         "shl (M1_NM, 1) UQ0(0,0)<1> 0x1:uw 0x1e:ub",
         "mod (M5, 16) UW0(0,0)<1> (-)UW0(0,0)<0;2,2> 0x8001:w",
+        "add (M1_NM, 8) D0(0,0)<1> 0xcee8c723:v r[A1(0),0]<4,1>:w",
+        "add (M1_NM, 4) D0(0,0)<1> 0xcee8c723:v r[A1(0),0]<2,1>:b",
+        "cmp.le (M1_NM, 8) P3 0x7:ub 0xb85ab6fc:uv",
+        "cmp.le (M1_NM, 16) UW0(0,0)<1> 0x7:ub 0xb85ab6fc:uv",
+        "mulh (M1_NM, 8) D1(0,0)<1> r[A1(0),0]<1,0>:d 0x7fff:d",
+        "mod (M1, 8) r[A2(0),0]<1>:ud (-)UB1(0,1)<1;1,0> UB0(0,0)<1;1,0>",
     ):
         assert not unsuited(line), line
 

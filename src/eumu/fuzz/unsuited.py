@@ -46,6 +46,14 @@ _BYTE: Final = "the byte becomes a word with its sign, which shr, for unsigned n
 _SHORT: Final = "a constant that fits into a word becomes one"
 _HALVES: Final = "bytes are made in two halves, and the first overwrites what the second reads"
 _PARTS: Final = "eight lanes are written before the others are read"
+_SPREAD: Final = (
+    "under dwords the vector is spread, so that an element lies where its channel does, but it is"
+    " then read as words that follow each other, as the words of the rows are"
+)
+_NOT_SPREAD: Final = (
+    "what is compared for flags alone has a destination of dwords: for four lanes the vector is"
+    " spread to fit it, for more it is not"
+)
 _WIDENED: Final = (
     "elements at addresses of rows are copied to dwords with a sign, and so is the division"
 )
@@ -151,6 +159,7 @@ STATEMENTS: Final = {
     ),
     rf"{_GUARD}(div|mod) \(M\d(_NM)?, (16|32)\) (?!UW\d\(\S+<1>|UB\d\(\S+<[12]>)"
     rf"(?P<dst>U[BWD]\d)\((?P<at>\d+,\d+)\)<(?P<by>\d)>.*\((-|-abs)\){_REREAD}": _OWN_TYPE,
+    rf"{_GUARD}(div|mod) \(M\d(_NM)?, (16|32)\) r\[.*\((-|-abs|abs)\)U?[BWD]\d": _OWN_TYPE,
     rf"{_GUARD}(div|mod) \(.*?\) \S+ {_UNSIGNED_WORDS} {_SIGNED_ROW}[bw]\b": _WIDENED,
     rf"{_GUARD}(div|mod) \(.*?\) \S+ {_UNSIGNED_BYTES} {_SIGNED_ROW}b\b": _WIDENED,
     r".*\(M\d(_NM)?, (16|32)\) (?P<dst>U?B\d)\(.*(?P=dst)\(": _HALVES,
@@ -190,6 +199,7 @@ STATEMENTS: Final = {
         "a constant that fits into a word is multiplied as one with a sign in the first step of two"
     ),
     rf"{_GUARD}mulh \(M\d(_NM)?, (16|32)\) (?P<high>U?D\d)\(.*(?P=high)\(": _PARTS,
+    rf"{_GUARD}mulh \(M\d(_NM)?, (16|32)\) .* (\(.*?\))?r\[": _PARTS,
     rf"{_GUARD}(mulh|addc|subb) \(M\d(_NM)?, (16|32)\) r\[": _PARTS,
     rf"{_GUARD}mov \(M\d_NM, \d+\) U?B\d\(\d+,\d+\)<1> 0x[0-9a-f]+:vf": (
         "an immediate vector of floats becomes bytes that all are its lowest one"
@@ -214,6 +224,8 @@ STATEMENTS: Final = {
         "it goes by the first lanes of a group of eight, and only its result by those that it has"
     ),
     rf"{_GUARD}\w+(\.\w+)? .*\((-|-?abs)\)r\[A1.*<\d,\d>:u?[bwdq]\b": _OWN_TYPE,
+    rf"{_GUARD}\w+(\.\w+)* \(M\d(_NM)?, 4\) (?=.*:u?v\b)(?=.*r\[A1.*<2,1>:u?w\b)": _SPREAD,
+    r"cmp\.\w+ \(M\d(_NM)?, (16|32)\) P\d .*:u?v\b": _NOT_SPREAD,
     rf"{_GUARD}pow[ .].*(\bHF|:hf)": PAIRWISE["pow"],
     rf"{_GUARD}({_FUNCTIONS}|divm|sqrtm)[ .].*:(u?v|vf)\b": PACKED,
 }
