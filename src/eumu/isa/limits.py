@@ -137,7 +137,8 @@ class FrontEnd:
 
     Of the messages with an atomic operation, it checks the operands of one.  `emitted` are sizes
     that its compilers use against the documents, `emits_saturation` says that they use `.sat`;
-    `emitted_operands` gives classes by letter that they use besides.
+    `emitted_operands` gives classes by letter that they use besides, `emitted_modifiers` modifiers
+    of sources.
     """
 
     platforms: frozenset[str] | None = None
@@ -150,6 +151,7 @@ class FrontEnd:
     emitted: frozenset[int] = frozenset()
     emits_saturation: bool = False
     emitted_operands: Mapping[str, str] = field(default_factory=dict)
+    emitted_modifiers: Modifiers = "none"
 
 
 AS_DOCUMENTED = FrontEnd()

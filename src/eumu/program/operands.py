@@ -35,7 +35,8 @@ def _offsets(opcode: Opcode) -> tuple[int, ...]:
 def meaningless(inst: Inst) -> Iterator[tuple[str, str]]:
     """The verifier's code of the rule, and what is wrong in words."""
     opcode = inst.opcode
-    legal = MODIFIERS[opcode.limits.modifiers]
+    emitted = opcode.front_end.emitted_modifiers
+    legal = MODIFIERS[opcode.limits.modifiers] + MODIFIERS[emitted]
     for index, name in _sources(opcode):
         operand = inst.operands[index]
         written = getattr(operand, "modifier", "")

@@ -333,6 +333,26 @@ def modifier(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
     written = getattr(operand, "modifier", "")
     if not written:
         return
+    if use.subject.parity or written not in MODIFIERS[use.opcode.front_end.emitted_modifiers]:
+        yield from _illegal_modifier(use, field, written)
+
+
+@rule(
+    "modifier-emitted",
+    "The documents give the sources of the instruction no such modifier.",
+    on=On.OPERAND,
+    by=By.DOCUMENTS,
+    kinds=(SourceKind,),
+    classes=(General, Indirect),
+    applies=lambda opcode: bool(MODIFIERS[opcode.front_end.emitted_modifiers]),
+)
+def modifier_emitted(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
+    written = getattr(operand, "modifier", "")
+    if written in MODIFIERS[use.opcode.front_end.emitted_modifiers]:
+        yield from _illegal_modifier(use, field, written)
+
+
+def _illegal_modifier(use: Use, field: Field, written: str) -> Iterator[Finding]:
     mode = use.opcode.limits.modifiers
     if use.subject.parity and use.opcode.front_end.modifiers is not None:
         mode = use.opcode.front_end.modifiers

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Annotated, Any
 
 from eumu.ir import Value
 from eumu.isa.kinds import Dst, InstBuilder, Src, Table, WideSrc, WritePlace
+from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import EVERY_PLATFORM, FrontEnd
 from eumu.isa.mathlib.integers import on_bits, saturating_shift
 from eumu.isa.visa import typemaps as maps
@@ -23,7 +25,7 @@ rotating = partial(
     types=maps.ROTATE,
     platforms=maps.ROTATES,
     limits=maps.PLAIN,
-    front_end=maps.ANY_MODIFIER,
+    front_end=FrontEnd(modifiers="any", emitted_modifiers="arithmetic"),
 )
 
 
@@ -136,6 +138,17 @@ def asr(b: InstBuilder, dst: Dst, src0: WideSrc, src1: Src) -> None:
     b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=None)))
 
 
+class RotatedKind(SourceKind):
+    """What is rotated: it has as many bits as its type, also with a modifier."""
+
+    def bind(self, operand: Any, builder: InstBuilder) -> Any:
+        value = super().bind(operand, builder)
+        return builder.convert(value, operand.type) if getattr(operand, "modifier", "") else value
+
+
+Rotated = Annotated[Value, RotatedKind()]
+
+
 def _rotate(b: InstBuilder, dst: WritePlace, src0: Value, src1: Value, *, right: bool) -> None:
     type = integer(src0.type.bits, signed=False)
     x, count = b.convert(src0, type), b.convert(src1, type)
@@ -143,12 +156,12 @@ def _rotate(b: InstBuilder, dst: WritePlace, src0: Value, src1: Value, *, right:
 
 
 @rotating(0x80, "{pred}rol{dst.sat} {exec} {dst} {src0} {src1}", page="ROL")
-def rol(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
+def rol(b: InstBuilder, dst: Dst, src0: Rotated, src1: Src) -> None:
     """dst[i] = src0[i] rotated left by src1[i] modulo the bits of src0."""
     _rotate(b, dst, src0, src1, right=False)
 
 
 @rotating(0x81, "{pred}ror{dst.sat} {exec} {dst} {src0} {src1}", page="ROR")
-def ror(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
+def ror(b: InstBuilder, dst: Dst, src0: Rotated, src1: Src) -> None:
     """dst[i] = src0[i] rotated right by src1[i] modulo the bits of src0."""
     _rotate(b, dst, src0, src1, right=True)
