@@ -140,6 +140,32 @@ def test_the_same_code_of_two_builds_runs_once(monkeypatch: pytest.MonkeyPatch) 
     assert sorted(ran) == [(8, "native"), (32, "native"), (32, "visa")]
 
 
+@pytest.mark.skipif(not compilers.installed(), reason="ocloc is not installed")
+def test_what_differs_runs_again_as_it_was_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source of fewer kernels may have other code of them, which does not differ."""
+    built = [Build(compilers.choose(platform("apl")), options) for options in ("", "-w")]
+    monkeypatch.setattr(random_opencl, "builds", lambda *_: built)
+    monkeypatch.setattr(implementations, "ask", lambda *_: {})
+    sources, ran = [], set()
+    compiled = random_opencl._compiled
+
+    def counted(build: Build, kernels: list[object], *rest: object) -> object:
+        sources.append((build.options, len(kernels)))
+        return compiled(build, kernels, *rest)  # type: ignore[arg-type]
+
+    def planted(program: eumu.Program, name: str, made: object, *rest: object) -> object:
+        ran.add(rest[2])
+        return f"{name} on {rest[1]}" if name.endswith(str(SEED)) else b""
+
+    monkeypatch.setattr(random_opencl, "_compiled", counted)
+    monkeypatch.setattr(random_opencl, "launched", planted)
+    monkeypatch.setattr(random_opencl, "_is_undefined", lambda *_: False)
+    one, other = random_opencl.run(Task("random-opencl", "apl", SEED, 2))
+    assert (one.kind, other.kind) == (DIFFERS, SAME)
+    assert ran == {"interp", "jit"}  # the one that differs ran on both
+    assert sources == [("", 2), ("-w", 2)]
+
+
 def test_builds_of_a_batch() -> None:
     """Every release makes five builds of what both support; the fast engine runs one's."""
     able = [c for c in compilers.installed() if platform("dg2") in c.devices]

@@ -168,6 +168,7 @@ class _Batch:
         self.built: list[set[Build]] = [set() for _ in kernels]
         self._ran: list[_Ran] = [{} for _ in kernels]
         self._programs: list[dict[str, eumu.Program]] = [{} for _ in kernels]  # that differ
+        self._built_programs: dict[Build, dict[int, eumu.Program | str]] = {}
 
     @property
     def differing(self) -> list[int]:
@@ -185,9 +186,9 @@ class _Batch:
     def look(self, chosen: Sequence[int], builds: Iterable[Build], *, is_every: bool) -> None:
         """Run some of the kernels in the forms of builds that have not run yet."""
         for build in builds:
-            wanted = [k for k in chosen if self.kernels[k].has_variant or not build.variant]
-            programs = _programs(build, [self.kernels[k] for k in wanted], self.target)
-            for k, program in zip(wanted, programs, strict=True):
+            programs = self._programs_of(build)
+            for k in filter(programs.__contains__, chosen):
+                program = programs[k]
                 one = _Made(build, self.target, program, self._ran[k])
                 if one.has(self.kernels[k]):
                     self.built[k].add(build)
@@ -200,6 +201,18 @@ class _Batch:
                         self.notes[k].add(f"{form}: {value.what}")
                     else:
                         self.seen[k][form] = value
+
+    def _programs_of(self, build: Build) -> dict[int, eumu.Program | str]:
+        """A build's program of each kernel that it has, made once.
+
+        A source with fewer kernels can have other code, and what goes wrong in it then goes right.
+        """
+        if build not in self._built_programs:
+            every = range(len(self.kernels))
+            chosen = [k for k in every if self.kernels[k].has_variant or not build.variant]
+            programs = _programs(build, [self.kernels[k] for k in chosen], self.target)
+            self._built_programs[build] = dict(zip(chosen, programs, strict=True))
+        return self._built_programs[build]
 
     def doubted(self, k: int) -> dict[Value, Form]:
         """What comes of values that nothing has written, of a kernel whose forms differ; and a form
