@@ -13,8 +13,11 @@ from eumu.errors import Unsupported
 from eumu.runtime import Array, Device, Image, Sampler
 from eumu.runtime.image_layout import state_of, surface_format
 
-_ORDERS: Final = {0x10B0: "R", 0x10B2: "RG", 0x10B5: "RGBA", 0x10B6: "BGRA", 0x10C1: "RGBA"}
-_SRGB: Final = 0x10C1
+_ORDERS: Final = {
+    **{0x10B0: "R", 0x10B1: "A", 0x10B2: "RG", 0x10B5: "RGBA", 0x10B6: "BGRA", 0x10B8: "I"},
+    **{0x10B9: "L", 0x10BD: "R", 0x10C1: "RGBA", 0x10C2: "BGRA"},
+}
+_SRGB: Final = (0x10C1, 0x10C2)
 _TYPES: Final = {
     **{0x10D0: "8_SNORM", 0x10D1: "16_SNORM", 0x10D2: "8_UNORM", 0x10D3: "16_UNORM"},
     **{0x10D7: "8_SINT", 0x10D8: "16_SINT", 0x10D9: "32_SINT", 0x10DA: "8_UINT"},
@@ -35,7 +38,7 @@ def format_name(order: int, type: int) -> str:
     """
     if order not in _ORDERS or type not in _TYPES:
         raise Unsupported(f"an image of channel order {order:#x} and type {type:#x}")
-    return _ORDERS[order] + _TYPES[type] + ("_SRGB" if order == _SRGB else "")
+    return _ORDERS[order] + _TYPES[type] + ("_SRGB" if order in _SRGB else "")
 
 
 def channels(order: int) -> int:

@@ -7,13 +7,29 @@ static const struct Code types[] = { /* of one channel; packed types are of all 
     {CL_SIGNED_INT8, 1}, {CL_SIGNED_INT16, 2}, {CL_SIGNED_INT32, 4}, {CL_UNSIGNED_INT8, 1},
     {CL_UNSIGNED_INT16, 2}, {CL_UNSIGNED_INT32, 4}, {CL_HALF_FLOAT, 2}, {CL_FLOAT, 4}};
 
-static cl_uint channels_of(cl_uint order) {
-  switch (order) {
-    case CL_R: case CL_INTENSITY: case CL_LUMINANCE: return 1;
-    case CL_RG: return 2;
-    case CL_RGBA: case CL_BGRA: case CL_sRGBA: return 4;
-  }
+/* Types of channels, a bit for each of the table above. */
+#define EVERY 0xfffu
+#define OCTETS (1u << 2)
+#define SHORTS (1u << 3)
+#define REALS (OCTETS | SHORTS | 1u << 10 | 1u << 11)
+#define DEPTHS (SHORTS | 1u << 11)
+
+/* Orders of channels, and of which types images of them are read and written. */
+static const struct Order { cl_uint code, channels, reads, writes; } orders[] = {
+    {CL_R, 1, EVERY, EVERY}, {CL_RG, 2, EVERY, EVERY}, {CL_RGBA, 4, EVERY, EVERY},
+    {CL_BGRA, 4, OCTETS, OCTETS}, {CL_sRGBA, 4, OCTETS, 0}, {CL_sBGRA, 4, OCTETS, 0},
+    {CL_A, 1, REALS, OCTETS}, {CL_INTENSITY, 1, REALS, 0}, {CL_LUMINANCE, 1, REALS, 0},
+    {CL_DEPTH, 1, DEPTHS, DEPTHS}};
+
+static const struct Order *order_of(cl_uint order) {
+  for (size_t k = 0; k < COUNT(orders); k++)
+    if (orders[k].code == order) return &orders[k];
   return 0;
+}
+
+static cl_uint channels_of(cl_uint order) {
+  const struct Order *known = order_of(order);
+  return known ? known->channels : 0;
 }
 
 static cl_uint bytes_of(cl_uint type) {
@@ -24,16 +40,19 @@ static cl_uint bytes_of(cl_uint type) {
 
 static int is_normal(cl_uint type) { return type == CL_SNORM_INT8 || type == CL_SNORM_INT16 || type == CL_UNORM_INT8 || type == CL_UNORM_INT16; }
 
-/* Whether images of an order and type can be made. */
-static int is_supported(cl_uint order, cl_uint type) {
-  if (!channels_of(order) || !bytes_of(type)) return 0;
-  if (order == CL_INTENSITY || order == CL_LUMINANCE) return 0;
-  if (order == CL_BGRA || order == CL_sRGBA) return type == CL_UNORM_INT8;
-  return 1;
+/* Whether images of a shape, an order and a type can be made that kernels use as the flags say. */
+static int is_supported(cl_uint shape, cl_uint order, cl_uint type, cl_bitfield flags) {
+  const struct Order *known = order_of(order);
+  int is_flat = shape == CL_MEM_OBJECT_IMAGE2D || shape == CL_MEM_OBJECT_IMAGE2D_ARRAY;
+  if (!known || (order == CL_DEPTH && !is_flat)) return 0;
+  int writes = !(flags & CL_MEM_READ_ONLY) || flags & CL_MEM_KERNEL_READ_AND_WRITE;
+  cl_uint able = writes ? known->writes : known->reads;
+  for (size_t k = 0; k < COUNT(types); k++)
+    if (types[k].code == type) return able >> k & 1;
+  return 0;
 }
 
 ENTRY cl_int clGetSupportedImageFormats(cl_context context, cl_bitfield flags, cl_uint type, cl_uint room_for, cl_image_format *found, cl_uint *count) {
-  static const cl_uint orders[] = {CL_R, CL_RG, CL_RGBA, CL_BGRA, CL_sRGBA};
   if (!is_object(context, CONTEXT)) return CL_INVALID_CONTEXT;
   cl_bitfield access = flags & ACCESS;
   if (flags & ~(ACCESS | HOST_ACCESS | HOST_MEMORY | CL_MEM_KERNEL_READ_AND_WRITE) || access & (access - 1)) return refused(CL_INVALID_VALUE, "flags %#llx are none of an image", (unsigned long long)flags);
@@ -42,9 +61,8 @@ ENTRY cl_int clGetSupportedImageFormats(cl_context context, cl_bitfield flags, c
   cl_uint n = 0;
   for (size_t o = 0; facts.has_images && o < COUNT(orders); o++)
     for (size_t k = 0; k < COUNT(types); k++) {
-      int writes = !(flags & CL_MEM_READ_ONLY) || flags & CL_MEM_KERNEL_READ_AND_WRITE;
-      if (!is_supported(orders[o], types[k].code) || (orders[o] == CL_sRGBA && writes)) continue;
-      if (found && n < room_for) found[n] = (cl_image_format){orders[o], types[k].code};
+      if (!is_supported(type, orders[o].code, types[k].code, flags)) continue;
+      if (found && n < room_for) found[n] = (cl_image_format){orders[o].code, types[k].code};
       n++;
     }
   if (count) *count = n;
@@ -115,7 +133,7 @@ static cl_int check_image(cl_context context, cl_bitfield flags, const cl_image_
   cl_uint order = format->image_channel_order, kind = format->image_channel_data_type;
   if (!channels_of(order) || !bytes_of(kind)) return refused(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "channels of order %#x and type %#x", order, kind);
   if (!shape || shape->image_type < CL_MEM_OBJECT_IMAGE2D || shape->image_type > CL_MEM_OBJECT_IMAGE1D_BUFFER) return refused(CL_INVALID_IMAGE_DESCRIPTOR, "there is no description, or its type %#x is of no image", shape ? shape->image_type : 0);
-  if (!is_supported(order, kind)) return refused(CL_IMAGE_FORMAT_NOT_SUPPORTED, "channels of order %#x and type %#x", order, kind);
+  if (!is_supported(shape->image_type, order, kind, flags)) return refused(CL_IMAGE_FORMAT_NOT_SUPPORTED, "channels of order %#x and type %#x in an image of type %#x with flags %#llx", order, kind, shape->image_type, (unsigned long long)flags);
   wrong = check_shape(shape);
   if (wrong) return refused(wrong, "an image of %zu x %zu x %zu and %zu layers, %u levels and %u samples", shape->image_width, shape->image_height, shape->image_depth, shape->image_array_size, shape->num_mip_levels, shape->num_samples);
   struct Memory *of = (void *)shape->mem_object;
@@ -247,7 +265,9 @@ cl_int texel_of(const struct Memory *m, const void *color, char *texel) {
     struct Message message = {0};
     struct Reply r = {0};
     put32(&message, order), put32(&message, type);
-    put_bytes(&message, color, 16);
+    float given[4] = {0};
+    memcpy(given, color, order == CL_DEPTH ? sizeof *given : sizeof given);
+    put_bytes(&message, given, sizeof given);
     cl_int status = ask(TEXEL, &message, &r);
     size_t size;
     char *bytes = take_bytes(&r, &size);
@@ -259,7 +279,7 @@ cl_int texel_of(const struct Memory *m, const void *color, char *texel) {
   cl_uint bytes = bytes_of(type);
   for (cl_uint k = 0; k < channels_of(order); k++) {
     cl_uint value;
-    memcpy(&value, (const char *)color + 4 * k, 4);
+    memcpy(&value, (const char *)color + 4 * (order == CL_A ? 3 : k), 4);
     if (type != CL_FLOAT) value = saturated(type, value);
     memcpy(texel + k * bytes, &value, bytes);
   }

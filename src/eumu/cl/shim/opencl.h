@@ -21,6 +21,7 @@ typedef struct {
 typedef struct { size_t origin, size; } cl_buffer_region;
 typedef struct { cl_uint version; char name[64]; } cl_name_version;
 
+#define CL_A 0x10b1
 #define CL_ADDRESS_CLAMP 0x1132
 #define CL_ADDRESS_NONE 0x1130
 #define CL_BGRA 0x10b6
@@ -67,6 +68,7 @@ typedef struct { cl_uint version; char name[64]; } cl_name_version;
 #define CL_CONTEXT_PLATFORM 0x1084
 #define CL_CONTEXT_PROPERTIES 0x1082
 #define CL_CONTEXT_REFERENCE_COUNT 0x1080
+#define CL_DEPTH 0x10bd
 #define CL_DEVICE_ADDRESS_BITS 0x100d
 #define CL_DEVICE_ATOMIC_FENCE_CAPABILITIES 0x1064
 #define CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES 0x1063
@@ -421,4 +423,5 @@ typedef struct { cl_uint version; char name[64]; } cl_name_version;
 #define CL_UNSIGNED_INT16 0x10db
 #define CL_UNSIGNED_INT32 0x10dc
 #define CL_UNSIGNED_INT8 0x10da
+#define CL_sBGRA 0x10c2
 #define CL_sRGBA 0x10c1
