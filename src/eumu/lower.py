@@ -313,11 +313,11 @@ class _Lowering(InstBuilder):
                 raise
             page = error.spec or inst.opcode.page
             raise Unsupported(f"{inst.opcode}: {error.what}", span=inst.span, spec=page) from error
-        if not is_meant:
+        if len(self.diagnostics) == before:
+            self._check_bounds(inst)
+        if not is_meant and len(self.diagnostics) == before:
             what = f"{inst.opcode} has no operation on {unfit(inst)}"
             self._report("types", what, inst.span, inst.opcode.page)
-        elif len(self.diagnostics) == before:
-            self._check_bounds(inst)
 
     def _is_meant(self, inst: Inst, first: int) -> bool:
         """Whether what was made of an instruction since a block has types that it is defined on."""

@@ -32,6 +32,21 @@ def test_integers_for_floats(mnemonic: str) -> None:
     assert first.startswith(f"k:5:5: error: dst of {mnemonic} is :ud; it may be ")
 
 
+def test_a_variable_that_is_too_small_is_no_wrong_type() -> None:
+    """The compiler gives coordinates of :ud, which no page lists."""
+    text = """.version 4.1
+.kernel "k"
+.decl X v_type=G type=ub num_elts=16 align=GRF
+.kernel_attr SimdSize=16
+    media_ld.nomod (16,2) %bss 0 0x0:ud 0x0:ud X.0
+    ret (M1, 1)
+"""
+    with pytest.raises(BuildError) as caught:
+        lower(parse(text, "k", 32).kernels[0], platform("dg2"))
+    (first,) = caught.value.diagnostics
+    assert "media_ld reaches byte 31 of 'X', which has 16 bytes" in str(first)
+
+
 TYPES = ("b", "ub", "w", "uw", "d", "ud", "q", "uq", "hf", "f", "df", "bf")
 SOME = ("b", "q", "hf", "bf")
 ELEMENTS = (DestinationKind, SourceKind)
