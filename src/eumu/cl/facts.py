@@ -29,6 +29,22 @@ _ALWAYS: Final = (
     *("cl_intel_subgroups_long", "cl_intel_required_subgroup_size"),
     *("cl_intel_unified_shared_memory", "cl_intel_device_attribute_query"),
 )
+# Of these 22.43 has no functions, or not all.
+_LATER: Final = (
+    *("cl_khr_extended_bit_ops", "cl_khr_expect_assume", "cl_khr_integer_dot_product"),
+    *("cl_intel_split_work_group_barrier", "cl_intel_subgroup_local_block_io"),
+)
+_LATER_FEATURES: Final = (
+    "__opencl_c_integer_dot_product_input_4x8bit",
+    "__opencl_c_integer_dot_product_input_4x8bit_packed",
+)
+_MATRICES: Final = ("cl_intel_subgroup_matrix_multiply_accumulate", "cl_intel_bfloat16_conversions")
+_OF_64_BYTES: Final = (  # of devices with such registers
+    *("cl_intel_subgroup_matrix_multiply_accumulate_tf32", "cl_intel_subgroup_2d_block_io"),
+    "cl_intel_subgroup_buffer_prefetch",
+)
+_DP4A, _DPAS = 1, 2  # of Intel's device attributes
+_WITHOUT_DP4A: Final = ("gen8", "gen9", "gen11")
 _FEATURES: Final = (
     *("__opencl_c_int64", "__opencl_c_generic_address_space", "__opencl_c_subgroups"),
     *("__opencl_c_program_scope_global_variables", "__opencl_c_atomic_order_acq_rel"),
@@ -61,15 +77,33 @@ _IP_VERSIONS: Final = {
     **{"bmg": 20 << 22 | 1 << 14, "lnl": 20 << 22 | 4 << 14, "ptl": 30 << 22},
 }
 _CHIPS: Final = {"skl": 0x1912, "bxt": 0x5A84, "dg2": 0x56A0, "pvc": 0x0BDA}
-_NUMBERS: Final = struct.Struct("<15I2Q")
+_NUMBERS: Final = struct.Struct("<16I2Q")
 
 
 def extensions(platform: Platform) -> tuple[str, ...]:
     """The extensions of a device."""
     more: tuple[str, ...] = ("cl_khr_fp64",) if platform.has_double else ()
     if platform.has_sampler:
-        more += ("cl_khr_3d_image_writes", "cl_khr_image2d_from_buffer")
-    return (*_ALWAYS, *more)
+        more += ("cl_khr_3d_image_writes", "cl_khr_image2d_from_buffer", "cl_khr_depth_images")
+    return (*_ALWAYS, *more, *(_later(platform) if _is_later(platform) else ()))
+
+
+def _is_later(platform: Platform) -> bool:
+    try:
+        return compilers.choose(platform).is_later
+    except ToolMissing:
+        return False
+
+
+def _later(platform: Platform) -> tuple[str, ...]:
+    """What a device has by releases after 22.43."""
+    more: tuple[str, ...] = _LATER
+    if platform.has_sampler and platform.grf_bytes == 32:
+        more += ("cl_intel_media_block_io",)
+    if platform.has_systolic:
+        more += _MATRICES
+        more += _OF_64_BYTES if platform.grf_bytes == 64 else ()
+    return more
 
 
 def _of_binaries(platform: Platform) -> tuple[str, ...]:
@@ -85,6 +119,8 @@ def features(platform: Platform) -> tuple[str, ...]:
     if platform.has_sampler:
         more += ("__opencl_c_images", "__opencl_c_3d_image_writes")
         more += ("__opencl_c_read_write_images",)
+    if _is_later(platform):
+        more += _LATER_FEATURES
     return (*_FEATURES, *more)
 
 
@@ -97,6 +133,12 @@ def absent(platform: Platform) -> tuple[str, ...]:
 def least_simd(platform: Platform) -> int:
     """The smallest sub-group that the compiler makes."""
     return 8 if platform.grf_bytes == 32 else 16
+
+
+def _products(platform: Platform) -> int:
+    """Which instructions for sums of products a device has, as Intel's attributes say it."""
+    has_dp4a = platform.generation not in _WITHOUT_DP4A
+    return _DP4A * has_dp4a | _DPAS * platform.has_systolic
 
 
 def local_bytes(platform: Platform) -> int:
@@ -119,7 +161,7 @@ def facts(platform: Platform, *, checks: bool, units: int | None = None) -> byte
         *(platform.max_group_size, local_bytes(platform), _CLOCK_MHZ),
         *(_IP_VERSIONS.get(platform.name, 0), _CHIPS.get(platform.name, 0)),
         *(1, platform.subslices, platform.eus_per_subslice, platform.threads_per_eu),
-        *(least_simd(platform), checks, builds, MEMORY_BYTES, MOST_BYTES),
+        *(least_simd(platform), checks, builds, _products(platform), MEMORY_BYTES, MOST_BYTES),
     )
     texts = (
         f"Intel(R) {platform.title} ({platform.name}), emulated by eumu",

@@ -40,7 +40,7 @@ _SECONDS: Final = 20.0
 
 
 CUT_BEHIND: Final = 1 << 16  # bytes of shared local memory
-_FULL_ADDRESSES: Final = (26, 27)  # a release that is right; 22.43 is not
+_LATER: Final = (26, 27)  # a release after those that only know devices until pvc
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,16 @@ class Compiler:
     @property
     def cuts_addresses(self) -> bool:
         """Whether it may put local variables behind `CUT_BEHIND` bytes on top of the first ones."""
+        return not self.is_later
+
+    @property
+    def is_later(self) -> bool:
+        """Whether it is 26.27 or later, which has functions that 22.43 has not.
+
+        Releases in between have not been tried.
+        """
         release = tuple(int(part) for part in self.version.split(".")[:2] if part.isdecimal())
-        return release < _FULL_ADDRESSES
+        return release >= _LATER
 
     @property
     def devices(self) -> tuple[Platform, ...]:

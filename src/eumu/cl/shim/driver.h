@@ -215,7 +215,7 @@ cl_ulong now_ns(void);
 /* ---- engine.c */
 struct Facts {
   uint32_t has_images, has_fp64, compute_units, max_group, slm_bytes, clock_mhz;
-  uint32_t ip_version, device_id, slices, subslices, eus, threads, least_simd, checks, has_compiler;
+  uint32_t ip_version, device_id, slices, subslices, eus, threads, least_simd, checks, has_compiler, products;
   uint64_t memory_bytes, most_bytes;
   char *name, *version, *extensions, *features;
 };

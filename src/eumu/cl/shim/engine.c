@@ -239,7 +239,7 @@ static int read_facts(void) {
   r.data = room(r.size);
   if (transfer(engine, r.data, r.size, 0)) { free(r.data); return -1; }
   uint32_t *numbers = &facts.has_images;
-  for (int k = 0; k < 15; k++) numbers[k] = take32(&r);
+  for (int k = 0; k < 16; k++) numbers[k] = take32(&r);
   facts.memory_bytes = take64(&r), facts.most_bytes = take64(&r);
   facts.name = take_text(&r), facts.version = take_text(&r);
   facts.extensions = take_text(&r), facts.features = take_text(&r);

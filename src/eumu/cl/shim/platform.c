@@ -8,7 +8,9 @@
 struct Object the_platform = {dispatch, PLATFORM, .refs = 1, .number = 1};
 struct Object the_device = {dispatch, DEVICE, .refs = 1, .number = 1};
 
-/* ---- names with versions: words of a text, all of version `version` */
+#define DOT_PRODUCTS "cl_khr_integer_dot_product"
+
+/* ---- names with versions: words of a text, all but one of version `version` */
 
 static cl_int answer_versions(const char *text, cl_uint version, size_t size, void *value, size_t *size_ret) {
   size_t count = 0;
@@ -20,7 +22,10 @@ static cl_int answer_versions(const char *text, cl_uint version, size_t size, vo
     if (n < sizeof made->name - 1) made[k].name[n++] = *c;
     made[k].version = version;
   }
-  cl_int wrong = answer(made, (k + (n > 0)) * sizeof *made, size, value, size_ret);
+  k += n > 0;
+  for (size_t at = 0; at < k; at++)
+    if (!strcmp(made[at].name, DOT_PRODUCTS)) made[at].version = VERSION(2, 0, 0);
+  cl_int wrong = answer(made, k * sizeof *made, size, value, size_ret);
   free(made);
   return wrong;
 }
@@ -175,7 +180,7 @@ static cl_int answer_numbers(cl_uint what, size_t size, void *value, size_t *siz
     NUMBER(CL_DEVICE_NUM_SUB_SLICES_PER_SLICE_INTEL, cl_uint, facts.subslices / facts.slices)
     NUMBER(CL_DEVICE_NUM_EUS_PER_SUB_SLICE_INTEL, cl_uint, facts.eus)
     NUMBER(CL_DEVICE_NUM_THREADS_PER_EU_INTEL, cl_uint, facts.threads)
-    NUMBER(CL_DEVICE_FEATURE_CAPABILITIES_INTEL, cl_bitfield, 0)
+    NUMBER(CL_DEVICE_FEATURE_CAPABILITIES_INTEL, cl_bitfield, facts.products)
     NUMBER(CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL, cl_bitfield, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL | CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL)
     NUMBER(CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL, cl_bitfield, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL | CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL)
     NUMBER(CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL, cl_bitfield, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL | CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL)
@@ -219,8 +224,17 @@ static cl_int answer_lists(cl_uint what, size_t size, void *value, size_t *size_
   return answer_numbers(what, size, value, size_ret);
 }
 
+/* Sums of products of octets: packed ones and vectors, each by an instruction of its own. */
+static cl_int answer_dot_products(cl_uint what, size_t size, void *value, size_t *size_ret) {
+  cl_bitfield forms = CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR | CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_KHR;
+  static const cl_bool all[6] = {CL_TRUE, CL_TRUE, CL_TRUE, CL_TRUE, CL_TRUE, CL_TRUE}; /* of any signs, added with saturation or without */
+  if (!strstr(facts.extensions, DOT_PRODUCTS)) return CL_INVALID_VALUE;
+  return what == CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR ? answer(&forms, sizeof forms, size, value, size_ret) : answer(all, sizeof all, size, value, size_ret);
+}
+
 ENTRY cl_int clGetDeviceInfo(cl_device_id device, cl_uint what, size_t size, void *value, size_t *size_ret) {
   if (!is_object(device, DEVICE)) return CL_INVALID_DEVICE;
+  if (what >= CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR && what <= CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR) return answer_dot_products(what, size, value, size_ret);
   return answer_lists(what, size, value, size_ret);
 }
 
