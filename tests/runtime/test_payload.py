@@ -18,7 +18,7 @@ from eumu.addresses import SCRATCH_STATE, SURFACE_STATE_BASE
 from eumu.errors import ArgumentError, LaunchError, Unsupported
 from eumu.exec.grid import Grid
 from eumu.exec.state import thread_payloads
-from eumu.ir import Function
+from eumu.ir import Function, Input, Root, RootKind
 from eumu.platforms import platform
 from eumu.runtime.image_arguments import image_tables
 from eumu.runtime.ndrange import Range
@@ -205,7 +205,8 @@ def info_with(*rows: PayloadArgument, **more: Any) -> KernelInfo:
 def test_a_payload_reaches_as_far_as_it_is_asked_to() -> None:
     dev = eumu.Device("skl")
     range = Range.of(8, 8, 0, platform=dev.platform, simd_width=16, required=None)
-    found = bind(info_with(), (), (), range, dev.platform, Addresses(), reach=70)
+    inputs = [Input(Root("V", RootKind.GRF, 32), 0, 64, 6)]
+    found = bind(info_with(), (), (), range, dev.platform, Addresses(), inputs=inputs)
     assert found.payload.size == 96
 
 

@@ -327,7 +327,8 @@ class Kernel:
         grids = self._parts(device, sizes, values, addresses, fuel, seed, level)
         own = implicit or printed is not None or addresses.private_base
         if key is not None and not own and not doubts:
-            places = value_places(self.info, device.platform)
+            inputs = grids[0].function.inputs if grids else ()
+            places = value_places(self.info, device.platform, inputs)
             self._repeats.keep(device, key, self.args, values, places, grids)
         return grids, printed
 
@@ -377,7 +378,7 @@ class Kernel:
             target,
             addresses,
             strict=device.strict_bounds,
-            reach=max((i.payload_offset + i.size for i in function.inputs), default=0),
+            inputs=function.inputs,
             tables=tables,
         )
         slm, scratch = self._memory_needs(function, self.info, target)

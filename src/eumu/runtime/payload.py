@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eumu.addresses import BINDLESS_SHIFT, SCRATCH_HANDLE, SURFACE_STATE_BASE
 from eumu.errors import LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Payload
+from eumu.ir import Input
 from eumu.platforms import Platform
 from eumu.records import dataclass
 from eumu.runtime.array import Array, Local
@@ -73,10 +74,10 @@ def bind(
     addresses: Addresses,
     *,
     strict: bool = True,
-    reach: int = 0,
+    inputs: Sequence[Input] = (),
     tables: Tables | None = None,
 ) -> Bound:
-    """Check the arguments and lay out the payload, of at least `reach` bytes.
+    """Check the arguments and lay out the payload, which has all that the code reads.
 
     The caller has seen to it that there are as many arguments as parameters and that arrays
     belong to the right device.
@@ -84,7 +85,7 @@ def bind(
     refuse_unmodelled(info)
     binder = _Binder(info, parameters, args, range, addresses, platform, tables)
     binder.fill()
-    cross_thread = with_inline_register(bytes(binder.cross_thread), info, platform)
+    cross_thread = with_inline_register(bytes(binder.cross_thread), info, platform, inputs)
     if binder.slm_bytes > platform.max_slm_bytes:
         raise LaunchError(
             f"kernel {info.name} needs {binder.slm_bytes} bytes of local memory for each group"
@@ -94,6 +95,7 @@ def bind(
     grf = platform.grf_bytes
     per_thread, pitch, id_rows = _local_ids(info, grf)
     start = grf + per_thread
+    reach = max((i.payload_offset + i.size for i in inputs), default=0)
     end = max(len(cross_thread), reach - start)
     cross_thread += bytes(-(-end // grf) * grf - len(cross_thread))
     r0 = [0] * (grf // 4)
@@ -125,18 +127,29 @@ def allotted_slm(size: int, platform: Platform) -> int:
 def payload_bytes(info: KernelInfo, platform: Platform) -> int:
     """Bytes of a thread's payload, whole registers: r0, local ids, cross-thread data."""
     grf = platform.grf_bytes
-    start = grf + _local_ids(info, grf)[0]
-    end = start + _end(info)
-    return -(-(end + _inline_gap(info, platform, end - start)) // grf) * grf
+    end = grf + _local_ids(info, grf)[0] + _end(info) + _inline_gap(info, platform, ())
+    return -(-end // grf) * grf
 
 
-def _inline_gap(info: KernelInfo, platform: Platform, size: int) -> int:
+def _inline_gap(info: KernelInfo, platform: Platform, inputs: Sequence[Input]) -> int:
     """Unused bytes behind the part of the data that comes with the thread (the inline data).
 
     That part has registers of its own; where it does not fill them, the rest begins in the next.
+    If the first argument there is aligned to more, as a local pointer to `int16` is by 22.43, the
+    compiler leaves out registers, which only the places of the inputs tell.
     """
-    inline = info.execution_env.inline_data_payload_size
-    return -inline % platform.grf_bytes if size > inline else 0
+    inline, end = info.execution_env.inline_data_payload_size, _end(info)
+    if not inline or end <= inline:
+        return 0
+    start = platform.grf_bytes + _local_ids(info, platform.grf_bytes)[0]
+    places = [i.payload_offset - start for i in inputs if i.payload_offset >= start + inline]
+    least = -inline % platform.grf_bytes
+    gaps = range(least, least + _MOST_ALIGNED, _LEAST_GRF)
+    slots = [(s.offset, s.offset + s.size) for s in info.payload_arguments]
+    for gap in gaps:
+        if all(any(a <= place - gap < b for a, b in slots) for place in places):
+            return gap
+    return least
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +165,12 @@ class ValuePlace:
     offset: int
 
 
-def value_places(info: KernelInfo, platform: Platform) -> tuple[ValuePlace, ...]:
+def value_places(
+    info: KernelInfo, platform: Platform, inputs: Sequence[Input]
+) -> tuple[ValuePlace, ...]:
     """Where values lie; one that is partly in the inline register is two."""
     inline = info.execution_env.inline_data_payload_size
-    gap = _inline_gap(info, platform, _end(info))
+    gap = _inline_gap(info, platform, inputs)
     places = []
     for slot in info.payload_arguments:
         if slot.arg_type != "arg_byvalue":
@@ -179,10 +194,16 @@ def _source(slot: PayloadArgument) -> int:
     return max(slot.source_offset, 0)
 
 
-def with_inline_register(data: bytes, info: KernelInfo, platform: Platform) -> bytes:
+def with_inline_register(
+    data: bytes, info: KernelInfo, platform: Platform, inputs: Sequence[Input]
+) -> bytes:
     """The data of all threads as registers have it."""
     inline = info.execution_env.inline_data_payload_size
-    return data[:inline] + bytes(_inline_gap(info, platform, len(data))) + data[inline:]
+    return data[:inline] + bytes(_inline_gap(info, platform, inputs)) + data[inline:]
+
+
+_MOST_ALIGNED: Final = 128  # bytes that an argument is aligned to
+_LEAST_GRF: Final = 32
 
 
 # In place of the offset of implicit arguments.  Functions by the compiler of 2022 add it to offsets
