@@ -26,10 +26,10 @@ from eumu.runtime.payload import (
     Addresses,
     Bound,
     bind,
-    payload_bytes,
     private_bytes,
     scratch_bytes,
 )
+from eumu.runtime.payload_layout import payload_bytes
 from eumu.runtime.signature import parameters
 from eumu.zebin.ze_info import (
     ArgInfo,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import eumu
-from eumu.runtime import payload
+from eumu.runtime import payload_layout
 from eumu.runtime.repeated import argument_key
 from kernels import build
 
@@ -154,8 +154,10 @@ def test_places_are_where_data_is_put(inline: int) -> None:
     info = replace(info, execution_env=replace(info.execution_env, inline_data_payload_size=inline))
     slots = [s for s in info.payload_arguments if s.arg_type == "arg_byvalue"]
     data = bytes(range(max(s.offset + s.size for s in info.payload_arguments)))
-    laid = payload.with_inline_register(data, info, target, ())
+    laid = payload_layout.with_inline_register(data, info, target, ())
     wanted = [data[s.offset : s.offset + s.size] for s in slots]
-    found = [laid[p.offset : p.offset + p.size] for p in payload.value_places(info, target, ())]
+    found = [
+        laid[p.offset : p.offset + p.size] for p in payload_layout.value_places(info, target, ())
+    ]
     assert b"".join(found) == b"".join(wanted)
     assert (len(found) > len(wanted)) == (inline in (50, 78))

@@ -37,7 +37,8 @@ from eumu.runtime.launch_memory import buffers, symbols, with_implicit
 from eumu.runtime.listing import listing
 from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
-from eumu.runtime.payload import Addresses, allotted_slm, bind, scratch_bytes, value_places
+from eumu.runtime.payload import Addresses, allotted_slm, bind, scratch_bytes
+from eumu.runtime.payload_layout import value_places
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.printing import let_out
 from eumu.runtime.repeated import Parts, Repeats, launch_key

@@ -20,14 +20,15 @@ from eumu.runtime.array import Array, Local
 from eumu.runtime.image_needs import SECTIONS, Pictured, entries, is_fact
 from eumu.runtime.ndrange import Range
 from eumu.runtime.parameters import Parameter, Passing, element_type
+from eumu.runtime.payload_layout import (
+    end_of_data,
+    local_ids,
+    start_in_argument,
+    with_inline_register,
+)
 from eumu.runtime.thread_space import PLACE_IN_GROUP
 from eumu.runtime.wanted import refuse_unmodelled
-from eumu.zebin.ze_info import (
-    ARG_TYPES,
-    KernelInfo,
-    PayloadArgument,
-    PerThreadPayloadArgument,
-)
+from eumu.zebin.ze_info import ARG_TYPES, KernelInfo, PayloadArgument
 
 if TYPE_CHECKING:
     from eumu.runtime.tables import BindlessBuffer, Tables
@@ -93,7 +94,7 @@ def bind(
             f" {platform} has {platform.max_slm_bytes}"
         )
     grf = platform.grf_bytes
-    per_thread, pitch, id_rows = _local_ids(info, grf)
+    per_thread, pitch, id_rows = local_ids(info, grf)
     start = grf + per_thread
     reach = max((i.payload_offset + i.size for i in inputs), default=0)
     end = max(len(cross_thread), reach - start)
@@ -124,121 +125,11 @@ def allotted_slm(size: int, platform: Platform) -> int:
     return min(512 << slm_code(size), platform.max_slm_bytes) if size else 0
 
 
-def payload_bytes(info: KernelInfo, platform: Platform) -> int:
-    """Bytes of a thread's payload, whole registers: r0, local ids, cross-thread data."""
-    grf = platform.grf_bytes
-    end = grf + _local_ids(info, grf)[0] + _end(info) + _inline_gap(info, platform, ())
-    return -(-end // grf) * grf
-
-
-def _inline_gap(info: KernelInfo, platform: Platform, inputs: Sequence[Input]) -> int:
-    """Unused bytes behind the part of the data that comes with the thread (the inline data).
-
-    That part has registers of its own; where it does not fill them, the rest begins in the next.
-    If the first argument there is aligned to more, as a local pointer to `int16` is by 22.43, the
-    compiler leaves out registers, which only the places of the inputs tell.
-    """
-    inline, end = info.execution_env.inline_data_payload_size, _end(info)
-    if not inline or end <= inline:
-        return 0
-    start = platform.grf_bytes + _local_ids(info, platform.grf_bytes)[0]
-    places = [i.payload_offset - start for i in inputs if i.payload_offset >= start + inline]
-    least = -inline % platform.grf_bytes
-    gaps = range(least, least + _MOST_ALIGNED, _LEAST_GRF)
-    slots = [(s.offset, s.offset + s.size) for s in info.payload_arguments]
-    for gap in gaps:
-        if all(any(a <= place - gap < b for a, b in slots) for place in places):
-            return gap
-    return least
-
-
-@dataclass(frozen=True, slots=True)
-class ValuePlace:
-    """Where `size` bytes of an argument by value lie: from `start` of it, at `offset` of the data.
-
-    The data is a payload's, the same in all threads.
-    """
-
-    index: int
-    start: int
-    size: int
-    offset: int
-
-
-def value_places(
-    info: KernelInfo, platform: Platform, inputs: Sequence[Input]
-) -> tuple[ValuePlace, ...]:
-    """Where values lie; one that is partly in the inline register is two."""
-    inline = info.execution_env.inline_data_payload_size
-    gap = _inline_gap(info, platform, inputs)
-    places = []
-    for slot in info.payload_arguments:
-        if slot.arg_type != "arg_byvalue":
-            continue
-        start, first = _source(slot), min(slot.size, max(inline - slot.offset, 0))
-        if first:
-            places.append(ValuePlace(slot.arg_index, start, first, slot.offset))
-        if rest := slot.size - first:
-            offset = slot.offset + first + gap
-            places.append(ValuePlace(slot.arg_index, start + first, rest, offset))
-    return tuple(places)
-
-
-def _end(info: KernelInfo) -> int:
-    """Bytes of the data of all threads, without gaps."""
-    return max((s.offset + s.size for s in info.payload_arguments), default=0)
-
-
-def _source(slot: PayloadArgument) -> int:
-    """Where a slot's bytes begin in the argument's."""
-    return max(slot.source_offset, 0)
-
-
-def with_inline_register(
-    data: bytes, info: KernelInfo, platform: Platform, inputs: Sequence[Input]
-) -> bytes:
-    """The data of all threads as registers have it."""
-    inline = info.execution_env.inline_data_payload_size
-    return data[:inline] + bytes(_inline_gap(info, platform, inputs)) + data[inline:]
-
-
-_MOST_ALIGNED: Final = 128  # bytes that an argument is aligned to
-_LEAST_GRF: Final = 32
-
-
 # In place of the offset of implicit arguments.  Functions by the compiler of 2022 add it to offsets
 # into %scratch on DG2, where newer ones name the structure; they are to end with a fault.
 _NO_PLACE: Final = 0x7FFF_FFC0
 _QWORD: Final = (1 << 64) - 1
-_UNUSED: Final = "unused"
 _BUFFERS: Final = ("global", "constant")  # address spaces
-
-
-def no_local_ids(size: int) -> PerThreadPayloadArgument:
-    """Per-thread data that is there and means nothing."""
-    return PerThreadPayloadArgument(_UNUSED, 0, size)
-
-
-def _local_ids(info: KernelInfo, grf: int) -> tuple[int, int, int]:
-    """Bytes of local ids for a thread, the distance of their rows, and how many rows there are."""
-    rows = info.per_thread_payload_arguments
-    if rows and rows[0].arg_type == _UNUSED:
-        return rows[0].size, 0, 0
-    for row in rows:
-        if row.arg_type != "local_id":
-            meaning = ARG_TYPES.get(row.arg_type, "not known to eumu")
-            raise Unsupported(f"kernel {info.name} takes {row.arg_type} ({meaning})")
-    if not rows:
-        return 0, 0, 0
-    lanes = info.execution_env.simd_size
-    pitch = -(-lanes * 2 // grf) * grf
-    count, rest = divmod(rows[0].size, pitch)
-    if rest or not 1 <= count <= 3:
-        raise Unsupported(
-            f"kernel {info.name} takes {rows[0].size} bytes of local ids for a thread;"
-            f" one to three rows of {pitch} are modelled"
-        )
-    return rows[0].size, pitch, count
 
 
 @dataclass(slots=True)
@@ -260,7 +151,7 @@ class _Binder:
         env = self.info.execution_env
         if env.slm_alloc_mode:
             self.slm_bytes = env.slm_size
-        self.cross_thread = bytearray(_end(self.info))
+        self.cross_thread = bytearray(end_of_data(self.info))
         for slot in sorted(self.info.payload_arguments, key=_slm_order):
             data = self._slot(slot)[: slot.size]
             self.cross_thread[slot.offset : slot.offset + len(data)] = data
@@ -303,7 +194,7 @@ class _Binder:
             return image_fact(slot, self.args[slot.arg_index])
         match slot.arg_type:
             case "arg_byvalue":
-                start = _source(slot)
+                start = start_in_argument(slot)
                 return self._values[slot.arg_index][start : start + slot.size]
             case "arg_bypointer":
                 return self._pointer(slot)

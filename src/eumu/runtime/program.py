@@ -29,7 +29,7 @@ from eumu.runtime.image_needs import dropped_reads
 from eumu.runtime.kernel import Kernel
 from eumu.runtime.libraries import Linkage
 from eumu.runtime.miscompiled import cut_addresses
-from eumu.runtime.payload import no_local_ids
+from eumu.runtime.payload_layout import no_local_ids
 from eumu.runtime.signature import parameters
 from eumu.runtime.sources import Sources
 from eumu.runtime.translating import (

@@ -19,7 +19,7 @@ from eumu.runtime.array import Array, Local
 from eumu.runtime.board import Board
 from eumu.runtime.exact import kinds_of, told
 from eumu.runtime.parameters import Parameter, Passing
-from eumu.runtime.payload import ValuePlace
+from eumu.runtime.payload_layout import ValuePlace
 
 Parts = tuple[Grid, ...]  # the grids of a launch
 

@@ -14,7 +14,7 @@ from eumu.platforms import Platform
 from eumu.program import Kernel as Code
 from eumu.runtime.image import undefined
 from eumu.runtime.libraries import Linkage
-from eumu.runtime.payload import payload_bytes
+from eumu.runtime.payload_layout import payload_bytes
 from eumu.runtime.sources import Sources
 from eumu.zebin.ze_info import KernelInfo
 
