@@ -116,6 +116,11 @@ REDUCED = (
     "cmp.le (M1_NM, 16) P3 0x7:ub 0xb85ab6fc:uv",
     "mulh (M1_NM, 16) D1(0,0)<1> r[A1(0),0]<1,0>:d 0x7fffffff:d",
     "(!P3) mod (M1, 16) r[A2(0),0]<1>:ud (-)UB1(0,1)<1;1,0> (abs)UB0(0,0)<0;2,2>",
+    "(P1) mod (M1_NM, 16) r[A2(0),0]<1>:d 0x49ad:w (-)UD0(1,1)<0;1,0>",
+    "cmp.le (M1_NM, 16) P2 W1(1,0)<1;4,1> 0x30177328:v",
+    "mov (M7_NM, 8) B0(0,0)<1> 0x3c00:hf",
+    "cmp.eq (M5_NM, 8) UB0(0,0)<4> UD0(0,6)<0;2,2> D1(1,5)<1;2,1>",
+    "lrp (M1_NM, 8) F0(2,0)<1> F0(0,6)<0;2,2> F1(0,0)<1;1,0> F1(0,0)<1;1,0>",
 )
 
 
@@ -155,8 +160,9 @@ def test_their_like_is_not_left_out() -> None:
         "div (M4_NM, 4) UW1(0,0)<1> 0x7bc0:d B1(0,0)<4;2,2>",
         "div (M1, 8) UB1(0,0)<2> UW1(0,0)<1;2,1> UW1(0,0)<1;2,1>",
         "max (M4_NM, 4) UB0(0,0)<1> 0x44de9435:uv UQ1(0,0)<1;1,0>",
-        "mov (M2_NM, 4) B0(0,0)<1> 0x57f0:hf",
-        "mov (M2_NM, 4) UB0(0,0)<1> 0x7bff:hf",
+        "mov (M2_NM, 4) B0(0,1)<1> 0x57f0:hf",
+        "mov (M2_NM, 4) UB0(0,0)<2> 0x7bff:hf",
+        "mov (M1, 8) B0(0,0)<1> 0x7bff:hf",
         "divm (M1, 8) F0(0,0)<1> 0x3f800000:f (-)F0(0,0)<1;1,0>",
         "div (M1_NM, 4) DF1(0,0)<1> DF0(0,0)<1;1,0> (-)DF1(0,0)<1;1,0>",
         "shr (M1_NM, 8) UD1(0,0)<1> 0xffff7fff:d UB1(0,0)<1;1,0>",
@@ -192,6 +198,9 @@ def test_their_like_is_not_left_out() -> None:
         "cmp.le (M1_NM, 16) UW0(0,0)<1> 0x7:ub 0xb85ab6fc:uv",
         "mulh (M1_NM, 8) D1(0,0)<1> r[A1(0),0]<1,0>:d 0x7fff:d",
         "mod (M1, 8) r[A2(0),0]<1>:ud (-)UB1(0,1)<1;1,0> UB0(0,0)<1;1,0>",
+        "cmp.eq (M5_NM, 8) UB0(0,0)<4> UD0(0,6)<0;1,0> D1(1,5)<1;2,1>",
+        "add (M1_NM, 8) UD1(0,0)<1> UD0(0,6)<0;2,2> D1(1,5)<1;2,1>",
+        "lrp (M1_NM, 8) F0(2,0)<1> F0(0,6)<4;4,1> F1(0,0)<1;1,0> F1(0,0)<1;1,0>",
     ):
         assert not unsuited(line), line
 

@@ -58,6 +58,10 @@ _WIDENED: Final = (
     "elements at addresses of rows are copied to dwords with a sign, and so is the division"
 )
 _AGAIN: Final = "a row that repeats and crosses a register becomes one row that goes on"
+_CHANNELS: Final = (
+    "three sources have Align16 words, whose third and fourth channel read there, not at the start"
+    " of a copied row"
+)
 # A region whose elements do not follow each other, nor are all the same.
 _APART: Final = r"\d?\(\d+,\d+\)<(?!1;1,0>|0;1,0>|(\d+);\1,1>)\d+;"
 # A region that begins inside a register, and is no scalar.
@@ -214,8 +218,8 @@ STATEMENTS: Final = {
     rf"{_GUARD}(min|max)(\.sat)? \(.*?\) \S+ ({_REGION}|{_CONSTANT}) (\(.*?\))?r\[.*<\d,\d>:uq": (
         "elements of 64 bits at addresses of rows are copied with a sign, whatever is beside them"
     ),
-    rf"{_GUARD}mov \(.*?\) (B\d|r\[\S*:b\b)\S* 0x(5[89a-f]|[67][0-9a-f])[0-9a-f]{{2}}:hf": (
-        "a constant beyond 127 becomes a byte as if that had no sign"
+    r"mov \(M\d_NM, (2|4|8|16|32)\) U?B\d\(\d+,\d*[02468]\)<1> 0x[0-9a-f]+:hf": (
+        "bytes of one half are made in pairs, as words, of the half's low byte as it is"
     ),
     rf"{_GUARD}(divm|sqrtm)(\.sat)? \(M\d_NM, [124]\)": (
         "its sources are copied under the mask that the function does without"
@@ -232,6 +236,7 @@ STATEMENTS: Final = {
 
 _REPEATS: Final = re.compile(r"\b(dp[234h]|line|sad2)\b|\) (U?Q|DF)\d\(")
 _FOURS: Final = re.compile(r"\b(dp[234h]|line)\b")
+_THREES: Final = re.compile(r"\b(bfe|bfi|lrp)\b")
 _GOTO: Final = re.compile(r"(?:\(.*?\) )?goto \(.*?\) (\w+)$")
 _COMPILED: Final = [(re.compile(form), why) for form, why in STATEMENTS.items()]
 
@@ -293,8 +298,11 @@ def _divided(line: str) -> str:
     again = [source for source in across if source.overlaps]
     if any(source.type.size == 8 for source in again) or (again and _REPEATS.search(line)):
         return _AGAIN
-    # A predicate makes it copy the first one rightly, and the next one so.
-    copied = across if _FOURS.search(line) else across[1:] if line.startswith("(") else []
+    if _THREES.search(line) and any(source.breaks(size) for source in across):
+        return _CHANNELS
+    # Where there are flags it copies the first one rightly, and the next one so.
+    flags = line.startswith(("(", "cmp."))
+    copied = across if _FOURS.search(line) else across[1:] if flags else []
     if any(source.breaks(size) for source in copied):
         return _AGAIN
     if any(source.modifier and not source.type.is_float for source in across):
