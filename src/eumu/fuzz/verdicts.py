@@ -17,6 +17,7 @@ from eumu.compare.differential import Pair, pairs
 from eumu.compare.finalizer import ENDLESS, UNREADABLE, Refusal
 from eumu.errors import BuildError, Fault, Unsupported
 from eumu.fuzz.finalized import FinalizedBundle, compared, program, together
+from eumu.fuzz.spilled import loses_lanes
 from eumu.fuzz.witness import engines
 from eumu.records import dataclass
 
@@ -26,6 +27,8 @@ TOGETHER: Final = {8: 16, 16: 8, 32: 4}
 # that for its only value: what scratch space holds is not loaded first.
 OPTIONS: Final = ("-normwopt",)
 SAME: Final = "the same"
+# Said of what differs only.
+SPILLED: Final = "the finalizer stores whole what a message has written in lanes that are on"
 UNSUPPORTED: Final = "unsupported: "
 _REASONS: Final = {
     "infinite spill cost": "the finalizer gives up while it spills",
@@ -131,7 +134,9 @@ def _verdict(made: FinalizedBundle, pair: Pair, thorough: bool) -> str:
         return _unsupported(error)
     except (BuildError, Fault) as error:
         verdict = [" ".join(str(error).split())[:200]]
-    return "; ".join(["differs", *verdict[:3]]) if verdict else SAME
+    if not verdict:
+        return SAME
+    return SPILLED if loses_lanes(pair.native) else "; ".join(["differs", *verdict[:3]])
 
 
 def _unsupported(error: Unsupported) -> str:
