@@ -40,7 +40,7 @@ _SECONDS: Final = 20.0
 
 
 CUT_BEHIND: Final = 1 << 16  # bytes of shared local memory
-_LATER: Final = (26, 27)  # a release after those that only know devices until pvc
+_LATER: Final = (26, 27)  # of what 22.43 has not, or makes wrong
 
 
 @dataclass(frozen=True, slots=True)
