@@ -214,6 +214,33 @@ def test_a_build_that_stores_undefined_values_is_named(
     assert found.what.endswith(" -O2 visa interp stores what nothing has written")
 
 
+@pytest.mark.skipif(not compilers.installed(), reason="ocloc is not installed")
+def test_what_a_build_leaves_without_undefined_values_is_not_doubted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without optimization, code copies the argument of an image, which nothing has written."""
+    first = compilers.choose(platform("apl"))
+    usual, copying, other = Build(first), Build(first, "-cl-opt-disable"), Build(first, width=16)
+    built = [usual, copying, other]
+    monkeypatch.setattr(random_opencl, "builds", lambda *_: built)
+    monkeypatch.setattr(implementations, "ask", lambda *_: {})
+    compiled, made = random_opencl._compiled, {}
+
+    def noted(build: Build, *rest: object) -> eumu.Program:
+        program = compiled(build, *rest)  # type: ignore[arg-type]
+        made[program] = build
+        return program
+
+    monkeypatch.setattr(random_opencl, "_compiled", noted)
+    left = {usual: bytes(8), copying: bytes(8), other: b"\1" + bytes(7)}
+    monkeypatch.setattr(random_opencl, "launched", lambda program, *_: left[made[program]])
+    monkeypatch.setattr(
+        random_opencl, "_is_undefined", lambda program, *_: made[program] == copying
+    )
+    (found,) = random_opencl.run(Task("random-opencl", "apl", SEED, 1))
+    assert found.sort == f"{first.version} -O2 SIMD16"
+
+
 def test_no_implementation_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
     assert implementations.ask(KERNELS[:1], 60.0) == {}

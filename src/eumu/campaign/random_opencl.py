@@ -216,18 +216,29 @@ class _Batch:
 
     def doubted(self, k: int) -> dict[Value, Form]:
         """What comes of values that nothing has written, of a kernel whose forms differ; and a form
-        that stores it."""
+        that stores it.
+
+        What anyone leaves without them is not doubted: code may copy such a value and not use it.
+        """
         found: dict[Value, Form] = {}
+        known = {value for form, value in self.seen[k].items() if not form.is_build}
+        checked: dict[tuple[Code, str], bool] = {}
         for form, value in self.seen[k].items():
             program = self._programs[k].get(form.build)
-            if program is None or value in found or form.engine != "interp":
-                continue
             name = f"{self.kernels[k].name}{'v' * form.variant}"
-            if name in program and _is_undefined(
-                program, name, self.kernels[k], self.target, form.level
-            ):
-                found[value] = form
-        return found
+            if program is None or name not in program or form.engine != "interp":
+                continue
+            if value in known:
+                continue
+            key = code_of(program, name, form.level), form.level
+            if key not in checked:
+                made = self.kernels[k]
+                checked[key] = _is_undefined(program, name, made, self.target, form.level)
+            if checked[key]:
+                found.setdefault(value, form)
+            else:
+                known.add(value)
+        return {value: form for value, form in found.items() if value not in known}
 
 
 # What code did at a level on an engine: the same code of two builds runs once.
