@@ -19,13 +19,13 @@ from eumu.ir.passes.written import SHADOW_DISTANCE
 from eumu.ir.verify import are_meant, check_lowered
 from eumu.isa.kinds.builder import InstBuilder
 from eumu.isa.kinds.operands import ExecSize
-from eumu.isa.kinds.variables import R0_ALIASES, THREAD_SPACE, Declared, Variable
+from eumu.isa.kinds.variables import R0_ALIASES, THREAD_SPACE, Declared, PredicateVariable, Variable
 from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark, SourceMark
 from eumu.program.header_copies import header_copies
 from eumu.program.numbers import misfits, unfit
 from eumu.program.operands import meaningless
-from eumu.program.predicates import missing
+from eumu.program.predicates import missing, unwritten
 from eumu.types import BOOL, TYPES, UD, UQ
 
 # Register-space addresses start here, and roots are so far apart, so that the address of one
@@ -78,6 +78,7 @@ class _Lowering(InstBuilder):
         self._places: dict[int, int] = {}  # placeholder -> block
         self._label_spans: dict[int, Span | None] = {}
         self._reach: dict[Variable, int] = {}
+        self._unwritten: dict[PredicateVariable, int] = {}
         self._file, self._origin = "", _NOWHERE
 
     def run(self) -> Function:
@@ -104,6 +105,7 @@ class _Lowering(InstBuilder):
         self._unit, self._own = unit, []
         self._file, self._origin = "", _NOWHERE
         self._reach |= _alias_reach(unit)
+        self._unwritten |= unwritten(unit)
         for variable, end in header_copies(unit, self.grf).items():
             self._reach[variable] = max(self._reach.get(variable, 0), end)
         for argument in unit.inputs:
@@ -291,7 +293,7 @@ class _Lowering(InstBuilder):
             legal = ", ".join(f":{t}" for t in TYPES.values() if t in allowed)
             what = f"{name} of {inst.opcode} is :{actual}; it may be {legal}"
             self._report("types", what, inst.span, inst.opcode.page)
-        for what in missing(inst):
+        for what in missing(inst, self._unwritten):
             self._report("predicate-size", what, inst.span, "5 Operands")
         for code, what in meaningless(inst):
             self._report(code, what, inst.span, inst.opcode.page)
@@ -402,6 +404,8 @@ class _Lowering(InstBuilder):
             arf = variable.predefined is not None and variable.name in _ARCHITECTURE
             return RootKind.ARF if arf else RootKind.GRF, self._size(variable)
         kind, size = _KINDS[variable.category]
+        if isinstance(variable, PredicateVariable):
+            return kind, max(variable.count, self._unwritten.get(variable, 0))
         return kind, size * variable.count
 
     def _size(self, variable: Variable) -> int:
