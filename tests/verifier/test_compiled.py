@@ -55,6 +55,7 @@ _SEEN = {
     "lsc-slm-caching",
     "operand-class-emitted",
     "region-bounds-emitted",
+    "predicate-size-emitted",
 }
 _KERNEL = """\
 int __builtin_IB_hw_thread_id(void);

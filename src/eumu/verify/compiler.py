@@ -28,6 +28,7 @@ BROKEN_BY_THE_COMPILER: Final[dict[str, str]] = {
     "setp-mask": "The CM compiler sets predicates of scalars under the execution mask.",
     "operand-class-emitted": "IGC 2.x clears address variables with `mov`.",
     "saturation-emitted": "The CM compiler writes `asr.sat`.",
+    "predicate-size-emitted": "IGC 1.x declares 16 bits of an undefined condition in SIMD32 code.",
     "modifier-emitted": "`rotate` of a negated or absolute number, or by one.",
     "alias-predefined": "An alias of %hw_id where private memory is found by the thread's number.",
     "lsc-slm-caching": "IGC 2.x stores local memory with `.wb.wb` on DG2.",

@@ -129,7 +129,21 @@ def exec_simd(use: Use) -> Iterator[str]:
     classes=(Predicate,),
 )
 def predicate_size(use: Use, field: Field, operand: Predicate | None) -> Iterator[Finding]:
-    if operand is not None:
+    if operand is not None and operand.variable not in use.subject.unwritten:
+        yield from _bits(use, field, operand.variable.name, operand.variable.count)
+
+
+@rule(
+    "predicate-size-emitted",
+    "Nothing has written any bit of the predicate.",
+    on=On.OPERAND,
+    page="5 Operands",
+    by=By.DOCUMENTS,
+    kinds=(PredicateKind,),
+    classes=(Predicate,),
+)
+def predicate_size_emitted(use: Use, field: Field, operand: Predicate | None) -> Iterator[Finding]:
+    if operand is not None and operand.variable in use.subject.unwritten:
         yield from _bits(use, field, operand.variable.name, operand.variable.count)
 
 

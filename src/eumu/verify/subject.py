@@ -7,11 +7,12 @@ from typing import Any
 
 from eumu.isa.kinds.kind import Kind
 from eumu.isa.kinds.operands import ExecSize
-from eumu.isa.kinds.variables import Variable
+from eumu.isa.kinds.variables import PredicateVariable, Variable
 from eumu.isa.spec import Opcode
 from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark, Module
 from eumu.program.header_copies import header_copies
+from eumu.program.predicates import unwritten
 from eumu.records import dataclass
 
 # Predefined variables that grow with the register file.
@@ -25,7 +26,8 @@ class Subject:
     `labels` are by name, with the number of the subroutine that each stands in (0 is the kernel);
     `simd` is the declared SIMD size, 0 if there is none.  `undefined` are names that are known to
     be defined nowhere in the program.  `extents` has what the regions' rules have found out.
-    `copies` are those of the header that are larger than their variables.
+    `copies` are those of the header that are larger than their variables; `unwritten` are
+    conditions that nothing writes.
     """
 
     module: Module
@@ -38,10 +40,12 @@ class Subject:
     labels: dict[str, tuple[LabelMark, int]] = field(default_factory=dict)
     extents: dict[tuple[int, int, Kind], tuple[int, int]] = field(default_factory=dict)
     copies: dict[Variable, int] = field(default_factory=dict)
+    unwritten: dict[PredicateVariable, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.grf = self.platform.grf_bytes
         self.copies = {} if self.parity else header_copies(self.kernel, self.grf)
+        self.unwritten = {} if self.parity else unwritten(self.kernel)
         declared = self.kernel.attribute("SimdSize")
         self.simd = declared if isinstance(declared, int) else 0
         part = 0
