@@ -215,6 +215,9 @@ STATEMENTS: Final = {
     rf"\(.*?\) sel\.sat .* ({_REGION}|{_CONSTANT}) (\(.*?\))?r\[.*<\d,\d>:uq": (
         "the same of 64 bits, whose copy is not saturated, but the result is as if it had a sign"
     ),
+    r"\(.*?\) sel\.sat \(.*?\) (?P<dst>(HF|F|DF)\d)\((?P<at>\d+,\d+)\).* (?P=dst)\((?P=at)\)<": (
+        "where one source is what is overwritten, the other is moved, and it alone is clamped"
+    ),
     rf"{_GUARD}(min|max)(\.sat)? \(.*?\) \S+ ({_REGION}|{_CONSTANT}) (\(.*?\))?r\[.*<\d,\d>:uq": (
         "elements of 64 bits at addresses of rows are copied with a sign, whatever is beside them"
     ),
