@@ -341,7 +341,7 @@ static void handles(void) {
 }
 
 static void images(void) {
-  cl_image_format rgba = {CL_RGBA, CL_UNORM_INT8}, r = {CL_R, CL_FLOAT}, none = {1, 2};
+  cl_image_format rgba = {CL_RGBA, CL_UNORM_INT8}, r = {CL_R, CL_FLOAT}, none = {1, 2}, other = {CL_RA, CL_UNORM_INT8}, packed = {CL_RGB, CL_UNORM_SHORT_565}, to_read = {CL_INTENSITY, CL_FLOAT};
   cl_image_desc flat = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 8}, line = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 8}, empty = {.image_type = CL_MEM_OBJECT_IMAGE2D};
   cl_mem i = clCreateImage(c, 0, &rgba, &flat, 0, &e), j = clCreateImage(c, 0, &r, &flat, 0, &e);
   cl_kernel k = clCreateKernel(program, "picture", &e);
@@ -350,6 +350,9 @@ static void images(void) {
   NONE(clCreateImage((cl_context)q, 0, &rgba, &flat, 0, &e), CL_INVALID_CONTEXT);
   NONE(clCreateImage(c, 0, 0, &flat, 0, &e), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
   NONE(clCreateImage(c, 0, &none, &flat, 0, &e), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+  NONE(clCreateImage(c, 0, &other, &flat, 0, &e), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+  NONE(clCreateImage(c, 0, &packed, &flat, 0, &e), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+  NONE(clCreateImage(c, 0, &to_read, &flat, 0, &e), CL_IMAGE_FORMAT_NOT_SUPPORTED);
   NONE(clCreateImage(c, 0, &rgba, 0, 0, &e), CL_INVALID_IMAGE_DESCRIPTOR);
   NONE(clCreateImage(c, 0, &rgba, &line, 0, &e), CL_INVALID_IMAGE_DESCRIPTOR);
   NONE(clCreateImage(c, 0, &rgba, &empty, 0, &e), CL_INVALID_IMAGE_SIZE);

@@ -131,7 +131,7 @@ static cl_int check_image(cl_context context, cl_bitfield flags, const cl_image_
   if (!facts.has_images) return refused(CL_INVALID_OPERATION, "the device has no images");
   if (!format) return refused(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "the format is null");
   cl_uint order = format->image_channel_order, kind = format->image_channel_data_type;
-  if (!channels_of(order) || !bytes_of(kind)) return refused(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "channels of order %#x and type %#x", order, kind);
+  if (order < CL_R || order > CL_ABGR || kind < CL_SNORM_INT8 || kind > CL_UNORM_INT_101010_2) return refused(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "channels of order %#x and type %#x", order, kind);
   if (!shape || shape->image_type < CL_MEM_OBJECT_IMAGE2D || shape->image_type > CL_MEM_OBJECT_IMAGE1D_BUFFER) return refused(CL_INVALID_IMAGE_DESCRIPTOR, "there is no description, or its type %#x is of no image", shape ? shape->image_type : 0);
   if (!is_supported(shape->image_type, order, kind, flags)) return refused(CL_IMAGE_FORMAT_NOT_SUPPORTED, "channels of order %#x and type %#x in an image of type %#x with flags %#llx", order, kind, shape->image_type, (unsigned long long)flags);
   wrong = check_shape(shape);

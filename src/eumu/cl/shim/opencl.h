@@ -22,6 +22,7 @@ typedef struct { size_t origin, size; } cl_buffer_region;
 typedef struct { cl_uint version; char name[64]; } cl_name_version;
 
 #define CL_A 0x10b1
+#define CL_ABGR 0x10c3
 #define CL_ADDRESS_CLAMP 0x1132
 #define CL_ADDRESS_NONE 0x1130
 #define CL_BGRA 0x10b6
@@ -424,6 +425,7 @@ typedef struct { cl_uint version; char name[64]; } cl_name_version;
 #define CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL 2
 #define CL_UNORM_INT16 0x10d3
 #define CL_UNORM_INT8 0x10d2
+#define CL_UNORM_INT_101010_2 0x10e0
 #define CL_UNSIGNED_INT16 0x10db
 #define CL_UNSIGNED_INT32 0x10dc
 #define CL_UNSIGNED_INT8 0x10da
