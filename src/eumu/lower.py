@@ -15,6 +15,7 @@ from eumu.ir.operations.ends import Barrier, CallIndirect, Jump, Ret
 from eumu.ir.operations.state import OnRegion
 from eumu.ir.passes.frames import Procedure, save_roots
 from eumu.ir.passes.modes import fold_modes
+from eumu.ir.passes.wanted import mark_wanted
 from eumu.ir.passes.written import SHADOW_DISTANCE
 from eumu.ir.verify import are_meant, check_lowered
 from eumu.isa.kinds.builder import InstBuilder
@@ -53,7 +54,7 @@ def lower(kernel: Kernel, platform: Platform, functions: Sequence[Kernel] = ()) 
     operands outside their variable, control that runs off the end), and `Unsupported` with the
     place of the first instruction that is not modelled.
     """
-    function = fold_modes(_Lowering(kernel, platform, functions).run())
+    function = mark_wanted(fold_modes(_Lowering(kernel, platform, functions).run()))
     check_lowered(function)
     return function
 

@@ -40,7 +40,7 @@ class BufferSurface:
     Out-of-bounds accesses are a fault if `strict`; else, as on hardware, reads give 0 and writes
     are dropped.  Of a buffer of constants blocks are read that may end anywhere: the compiler joins
     what a program wants to blocks of sizes that messages have.  Of any buffer a block of eight
-    elements may end behind the fifth.
+    and more elements may end behind those that are used, which are more than half.
     """
 
     address: int

@@ -71,7 +71,8 @@ def format_terminator(end: Terminator) -> str:
 
 
 def _format_attributes(item: Op | Terminator) -> list[str]:
-    return [f"{name}={_format_attribute(value)}" for name, value in item.attributes]
+    known = ((name, value) for name, value in item.attributes if value is not None)
+    return [f"{name}={_format_attribute(value)}" for name, value in known]
 
 
 def _format_attribute(value: object) -> str:

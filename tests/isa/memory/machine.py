@@ -109,7 +109,12 @@ class Thread:
             lines.append(f".decl {name} v_type=G type={type or 'ud'} num_elts={count} align=GRF")
             inputs.append(f".input {name} offset={offset} size={data.size}")
             offset += data.size
-        lines += [f".decl P1 v_type=P num_elts={SIMD}", ".decl T6 v_type=T num_elts=1", *inputs]
+        lines += [
+            f".decl P1 v_type=P num_elts={SIMD}",
+            ".decl T6 v_type=T num_elts=1",
+            ".decl A0 v_type=A num_elts=1",
+        ]
+        lines += inputs
         lines += [f".kernel_attr SimdSize={SIMD}", "entry:"]
         lines.append(f"    setp (M1_NM, {SIMD}) P1 PBITS(0,0)<0;1,0>")
         lines += [f"    {text}" for text in instructions]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -141,7 +143,7 @@ def test_a_block_of_eight_may_be_of_five(form: str, size: int) -> None:
         ("d32x8t", 16, 0),
         ("d32x8t", 19, 0),
         ("d64x8t", 32, 0),
-        ("d32x16t", 60, 0),
+        ("d32x16t", 32, 0),
         ("d32x4t", 12, 0),
         ("d32x8t", 64, 64),
         ("d32x8t", 64, -4),
@@ -152,6 +154,59 @@ def test_other_blocks_are_inside_a_surface(form: str, size: int, at: int) -> Non
     t.registers = {"A": dwords(at & 0xFFFF_FFFF), "D": noise(3, 128)}
     with pytest.raises(Fault, match=f"outside the {size} bytes of surface 9"):
         t.run(f"lsc_load.ugm (M1_NM, 1) D:{form} bti(0x9)[A]:a32")
+
+
+# (element of D that is used last, whether the surface may end behind the tenth of 16 elements).
+LAST_USED = [(9, True), (3, True), (10, False), (15, False)]
+
+
+@pytest.mark.parametrize("moves", [0, 1, 2])
+@pytest.mark.parametrize(("last", "is_enough"), LAST_USED)
+def test_elements_of_a_block_that_nobody_uses(last: int, is_enough: bool, moves: int) -> None:
+    """What is joined is moved to other variables as a whole (Rodinia's myocyte, release 26.27)."""
+    t = thread("dg2", s9=BufferSurface(BASE + 0x100, 40))
+    registers = ["D", "E", "F"]
+    t.registers = {"A": dwords(0), **{r: noise(3, 64) for r in registers}, "X": noise(4, 128)}
+    program = ["lsc_load.ugm (M1_NM, 1) D:d32x16t bti(0x9)[A]:a32"]
+    for source, to in pairwise(registers[: moves + 1]):
+        for half in ("0,0", "1,0"):
+            program.append(f"mov (M1_NM, 8) {to}({half})<1> {source}({half})<1;1,0>")
+    program.append(
+        f"mul (M1_NM, 1) X(0,0)<1> {registers[moves]}({last // 8},{last % 8})<0;1,0> 3:d"
+    )
+    if is_enough:
+        _, after = t.run(*program)
+        expected = MEMORY[0x100 + 4 * last :][:4].view("<u4") * np.uint32(3)
+        assert after["X"].view("<u4")[0] == expected[0]
+        assert not after["D"][40:].any()
+        return
+    with pytest.raises(Fault, match="block load of 64 bytes at 0x0 is outside the 40 bytes"):
+        t.run(*program)
+
+
+def test_eight_elements_that_are_used_are_inside() -> None:
+    """What a program reads itself, as by `intel_sub_group_block_read` in eight lanes."""
+    t = thread("dg2", s9=BufferSurface(BASE + 0x100, 28))
+    t.registers = {"A": dwords(0), "D": noise(3, 64), "X": noise(4, 128)}
+    program = ["lsc_load.ugm (M1_NM, 1) D:d32x8t bti(0x9)[A]:a32"]
+    program += ["add (M1_NM, 8) X(0,0)<1> D(0,0)<1;1,0> 1:d"]
+    with pytest.raises(Fault, match="block load of 32 bytes at 0x0 is outside the 28 bytes"):
+        t.run(*program)
+
+
+def test_a_block_that_is_read_with_an_index_is_wanted_whole() -> None:
+    t = thread("dg2", s9=BufferSurface(BASE + 0x100, 40))
+    t.registers = {
+        "A": dwords(0),
+        "D": noise(3, 64),
+        "X": noise(4, 128),
+        "O:uw": dwords(4, count=1),
+    }
+    program = ["lsc_load.ugm (M1_NM, 1) D:d32x16t bti(0x9)[A]:a32"]
+    program += ["addr_add (M1_NM, 1) A0(0)<1> &D O(0,0)<0;1,0>"]
+    program += ["mov (M1_NM, 1) X(0,0)<1> r[A0(0),0]<0;1,0>:ud"]
+    with pytest.raises(Fault, match="outside the 40 bytes of surface 9"):
+        t.run(*program)
 
 
 def test_offsets_beyond_32_bits_are_outside_a_surface() -> None:

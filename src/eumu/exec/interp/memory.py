@@ -26,7 +26,6 @@ from eumu.ir.operations.memory import (
     Load,
     LoadBlock,
     least_inside,
-    least_of_surface,
 )
 from eumu.ir.operations.row import Table
 from eumu.records import dataclass
@@ -367,7 +366,7 @@ class AddressSpaces:
             room = bound.size - offset[:, 0]
             outside, why = np.any(~valid, axis=1), f"is outside {bound.words}"
             if isinstance(request.op, LoadBlock):
-                last = 0 if bound.constant else least_of_surface(request.count) - 1
+                last = 0 if bound.constant else request.op.least_inside - 1
                 outside = ~(valid[:, 0] & valid[:, last])
             if bound.constant:
                 outside &= ~request.are_halves(room, lanes)

@@ -115,7 +115,7 @@ LARGEST_JOINED: Final = 32  # bytes of a block that may be three elements in pla
 # Bytes of four halves and of three: one lane reads the fourth for `vloada_half3`.
 HALVES: Final = 8
 THREE_HALVES: Final = 6
-_EIGHT: Final = 8  # elements of the largest block that the compiler joins loads of a surface to
+LEAST_ROUNDED: Final = 8  # elements of a block that may be one of fewer
 
 
 def least_inside(count: int) -> int:
@@ -127,19 +127,29 @@ def least_inside(count: int) -> int:
     return count - count // 4
 
 
-def least_of_surface(count: int) -> int:
+def least_of_surface(count: int, wanted: int) -> int:
     """How many elements of a block must be inside a surface that is not of constants.
 
-    The compiler joins what a program wants: there are blocks of up to four elements, then of eight.
+    The compiler joins what a program wants, and there are blocks of up to four elements, of eight,
+    and of each power of two from there on.  `wanted` ones are used.
 
-    >>> least_of_surface(8), least_of_surface(4), least_of_surface(16)
-    (5, 4, 16)
+    >>> least_of_surface(4, 2), least_of_surface(32, 20), least_of_surface(32, 4)
+    (4, 20, 17)
     """
-    return _EIGHT // 2 + 1 if count == _EIGHT else count
+    if count < LEAST_ROUNDED:
+        return count
+    return max(count // 2 + 1, min(wanted, count))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadBlock(Access):
-    __slots__ = ()
+    wanted: int | None = None  # of a large block of a surface: how many elements anything reads
+
+    @property
+    def least_inside(self) -> int:
+        """How many elements must be inside a surface that is not of constants."""
+        count = self.result.width
+        return least_of_surface(count, count if self.wanted is None else self.wanted)
 
 
 class StoreBlock(Access):

@@ -19,7 +19,7 @@ from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.memory import need_slow, zero_of
 from eumu.exec.jit.llvm.emit import MEMCPY, Emitter, int_type, lane_type, vector_of
 from eumu.exec.jit.llvm.lanes import AffineForm
-from eumu.ir import Value
+from eumu.ir import Space, Value
 from eumu.ir.operations.memory import LoadBlock, StoreBlock
 
 
@@ -43,7 +43,7 @@ def _load_block(k: KernelLowering, op: LoadBlock) -> None:
     quick = _masked(e, value, mask, e.op(f"load {vector}, ptr {place}, align 1"))
     e.do(f"br label %{join}")
     e.label(slow)
-    function = _slow(k, access, "load", value)
+    function = _slow(k, access, "load", value, op.least_inside)
     block = vector_of(int_type(value.type, 1), value.width)
     data = k.scratchpad("data", block)
     slow_call(k, access, function, data, access.size)
@@ -110,10 +110,15 @@ def _store_or_restart(
         e.label(on)
 
 
-def _slow(k: KernelLowering, access: CompiledAccess, verb: str, value: Value) -> str:
+def _slow(
+    k: KernelLowering, access: CompiledAccess, verb: str, value: Value, least: int = 0
+) -> str:
+    """The function for what is not inside one array; of a surface, `least` elements must be."""
     k.e.declarations["llvm.memcpy"] = MEMCPY
     body = support.block_body(access.size, store=access.store)
     name, element = f"slow.{verb}.block{value.type.bits}x{value.width}", value.type
     several = element if value.width > 1 else None
-    ending = None if access.store else ending_of(access, several)
+    ending = None if access.store else ending_of(access, several, least)
+    if ending is not None and access.space is Space.SURFACE:
+        name += f".{least}"
     return need_slow(k, access, name, body, 0, several, ending)

@@ -9,13 +9,7 @@ from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import LOCAL, Context, SurfaceBits
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.ir import Space
-from eumu.ir.operations.memory import (
-    HALVES,
-    LARGEST_JOINED,
-    THREE_HALVES,
-    least_inside,
-    least_of_surface,
-)
+from eumu.ir.operations.memory import HALVES, LARGEST_JOINED, THREE_HALVES, least_inside
 from eumu.records import dataclass
 from eumu.types import Type
 
@@ -70,19 +64,21 @@ class Ending:
         return room_found.get(), memory.get()
 
 
-def ending_of(access: CompiledAccess, block_of: Type | None = None) -> Ending | None:
+def ending_of(
+    access: CompiledAccess, block_of: Type | None = None, of_surface: int = 0
+) -> Ending | None:
     """How the load of one lane may end, or a block of several elements; None: inside only.
 
     Of a block of constants all but the first element of a surface, and one in four at an address,
-    may be outside.  Of eight elements of any surface the last three may, of any load the last of
-    four halves.
+    may be outside.  Of any surface `of_surface` elements must be inside, of any load the first
+    three of four halves.
     """
     if access.space in LOCAL or access.address.width > 1:
         return None
     least, of_any = access.size, access.size
     if block_of is not None and access.space is Space.SURFACE:
         least = block_of.size
-        of_any = least_of_surface(access.size // block_of.size) * block_of.size
+        of_any = of_surface * block_of.size
     elif block_of is not None and access.size <= LARGEST_JOINED:
         least = least_inside(access.size // block_of.size) * block_of.size
     is_inside = least == access.size != HALVES
