@@ -10,10 +10,19 @@ import numpy as np
 import pytest
 
 import eumu
+from eumu.platforms import platform
+from eumu.zebin import ocloc as intel
+from eumu.zebin import reader
 
 _OFF = "-cl-opt-disable"
 _THREE = "clamp((uchar4)(1), (uchar4)(3), (uchar4)(7))"
-_TYPES = {"uint": np.uint32, "int": np.int32, "char": np.int8}
+_TYPES = {
+    "uint": np.uint32,
+    "int": np.int32,
+    "short": np.int16,
+    "char": np.int8,
+    "ulong": np.uint64,
+}
 
 
 def _ran(
@@ -203,3 +212,142 @@ def test_a_private_array_of_short_vectors_that_changes_in_a_branch(
         assert _ran(wrong, tmp_path, "pvc", _OFF, numbers) == [10] * 8
         assert _ran(wrong, tmp_path, "dg2", "", numbers) == [10] * 8
         assert _ran(right, tmp_path, "pvc", "", numbers) == [10] * 8
+
+
+def test_the_last_three_bytes_of_a_copied_structure(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With optimization, 26.27 takes them for 24 bits, of which it loads 16."""
+    before = "struct s { uchar2 a[2]; char b; ushort c; };\n"
+    text = (
+        "struct s s, t; for (uint k = 0; k < 2; k++) s.a[k] = (uchar2)((uchar)i);"
+        " s.b = n; s.c = a[i] * 0x1111; t = s; uint sum = t.b;"
+        " for (uint k = 0; k < 2; k++) sum += t.a[k].s0 + s.a[i & 1].s1;"
+        " c[i] = t.c + (sum << 16);"
+    )
+    numbers = [1, 2, 3, 4]
+    right = [number * 0x1111 + (2 + 4 * k << 16) for k, number in enumerate(numbers)]
+    wrong = [number * 0x11 + (2 + 4 * k << 16) for k, number in enumerate(numbers)]
+    monkeypatch.setenv("EUMU_OCLOC", ocloc)
+    for device in ("skl", "dg2", "pvc"):
+        assert _ran(text, tmp_path, device, "", numbers, before=before) == right, device
+    monkeypatch.setenv("EUMU_OCLOC", newest_ocloc)
+    for device in ("dg2", "pvc"):
+        assert _ran(text, tmp_path, device, _OFF, numbers, before=before) == right, device
+        assert _ran(text, tmp_path, device, "", numbers, before=before) == wrong, device
+
+
+def test_a_negated_word_made_wider(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With optimization, 26.27 multiplies and adds it as 32 bits on `dg2`."""
+    text = (
+        "uint4 v = convert_uint4((ushort4)((ushort)get_local_id(0)) * (ushort4)(0xffff));"
+        " c[i] = ((v.s0 * 31ul + v.s1) * 31 + v.s2) * 31 + v.s3;"
+    )
+    right = [(0x10000 - k) % 0x10000 * (31**3 + 31**2 + 31 + 1) for k in range(3)]
+    for compiler, device, options in (
+        (ocloc, "dg2", ""),
+        (newest_ocloc, "pvc", ""),
+        (newest_ocloc, "dg2", _OFF),
+    ):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        made = _ran(text, tmp_path, device, options, [0] * 3, "ulong")
+        assert made == right, (compiler, device, options)
+    monkeypatch.setenv("EUMU_OCLOC", newest_ocloc)
+    wrong = [right[0], 0xFFFF87C0, 0xFFFF87C0 - 0x7840]
+    assert _ran(text, tmp_path, "dg2", "", [0] * 3, "ulong") == wrong
+
+
+@pytest.mark.parametrize("operation", ["add_sat", "sub_sat"])
+def test_a_comparison_added_with_saturation(
+    operation: str, ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without optimization, both releases add 0 for `pvc`."""
+    text = f"c[i] = {operation}(a[i], (char)(i <= a[1]));"
+    step = {"add_sat": 1, "sub_sat": -1}[operation]
+    for compiler in (ocloc, newest_ocloc):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        for device, options, added in (("pvc", "", step), ("dg2", _OFF, step), ("pvc", _OFF, 0)):
+            made = _ran(text, tmp_path, device, options, [5, 1, 7, -9], "char")
+            assert made == [5 + added, 1 + added, 7, -9], (compiler, device, options)
+
+
+@pytest.mark.parametrize(("type", "bits"), [("char", 8), ("short", 16)])
+def test_the_lowest_number_negated(
+    type: str,
+    bits: int,
+    ocloc: str,
+    newest_ocloc: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With optimization, it is not the lowest number to what uses it."""
+    least = -(1 << (bits - 1))
+    shift, choice = f"({type})-a[i] >> 1", f"max(({type})-a[i], ({type})4)"
+    for compiler, device, text, wrong in (
+        (ocloc, "skl", shift, -least // 2),
+        (ocloc, "dg2", shift, -least // 2),
+        (newest_ocloc, "dg2", shift, -least // 2),
+        (ocloc, "skl", choice, least),
+        (ocloc, "dg2", choice, least),
+        (newest_ocloc, "dg2", choice, 4),
+    ):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        for options, first in ((_OFF, least // 2 if text == shift else 4), ("", wrong)):
+            made = _ran(f"c[i] = {text};", tmp_path, device, options, [least, -8, -12], type)
+            others = [4, 6] if text == shift else [8, 12]
+            assert made == [first, *others], (compiler, device, text, options)
+
+
+def test_two_sources_that_become_one_instruction(
+    ocloc: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number made wider and then negated, and one that is negated first, have one native code."""
+    monkeypatch.setenv("EUMU_OCLOC", ocloc)
+    first, second = (
+        reader.read(
+            intel.compile(
+                "kernel void found(global int *c, global const short *a)"
+                f" {{ uint i = get_global_id(0); c[i] = {text}; }}",
+                platform("skl"),
+            ).elf,
+            "found",
+        ).kernels[0]
+        for text in ("-(int)a[i]", "(int)(short)-a[i]")
+    )
+    assert first.text == second.text
+
+
+@pytest.mark.parametrize(
+    ("device", "type", "text"),
+    [
+        ("dg2", "int", "int2 v = ~as_int2((short4)(1)); c[i] = v.s1;"),
+        (
+            "pvc",
+            "ulong",
+            "ulong2 p[4]; for (uint k = 0; k < 4; k++) p[k] = (ulong2)(get_local_id(0), 7);"
+            " struct s s, t; for (uint k = 0; k < 2; k++) s.f[k] = n; t = s;"
+            " p[t.f[a[i] & 1] & 3] = p[get_local_id(0) & 3];"
+            " for (uint k = 0; k < 4; k++) c[i] += p[k].s0;",
+        ),
+    ],
+    ids=["constant", "array"],
+)
+def test_what_ends_the_compiler(
+    device: str,
+    type: str,
+    text: str,
+    ocloc: str,
+    newest_ocloc: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """22.43 ends by SIGABRT. What a comparison `p | p` does hangs on what lies in its memory."""
+    before = "struct s { int f[2]; };\n"
+    monkeypatch.setenv("EUMU_OCLOC", ocloc)
+    with pytest.raises(eumu.BuildError, match="SIGABRT"):
+        _ran(text, tmp_path, device, "", [1, 2], type, before)
+    monkeypatch.setenv("EUMU_OCLOC", newest_ocloc)
+    optimized = _ran(text, tmp_path, device, "", [1, 2], type, before)
+    assert optimized == _ran(text, tmp_path, device, _OFF, [1, 2], type, before)
