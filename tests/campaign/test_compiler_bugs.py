@@ -273,6 +273,29 @@ def test_a_comparison_added_with_saturation(
             assert made == [5 + added, 1 + added, 7, -9], (compiler, device, options)
 
 
+def test_an_array_in_a_structure_that_a_loop_changes(
+    ocloc: str, newest_ocloc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With optimization, both releases take an element for what it was before the loop."""
+    text = (
+        "for (uint k = 0; k < 2; k++) s.f[k] = 9;"
+        " for (uint k = n; k > 0; k--) s.f[i & 1] = k - s.f[0];"
+        " for (uint k = 0; k < 2; k++) c[i] = c[i] * 100 + s.f[k];"
+    )
+    before = "struct s { uint f[2]; };\n"
+    right, wrong = [809, 892], [(1 - 9) * 100 + 9 & 0xFFFFFFFF, 892]
+    array = "uint f[2]; " + text.replace("s.f", "f")
+    for compiler, device in ((ocloc, "skl"), (ocloc, "pvc"), (newest_ocloc, "pvc")):
+        monkeypatch.setenv("EUMU_OCLOC", compiler)
+        for body, options, made in (
+            ("struct s s; " + text, "", wrong),
+            ("struct s s; " + text, _OFF, right),
+            (array, "", right),
+        ):
+            ran = _ran(body, tmp_path, device, options, [0, 0], before=before)
+            assert ran == made, (compiler, device, body, options)
+
+
 @pytest.mark.parametrize(("type", "bits"), [("char", 8), ("short", 16)])
 def test_the_lowest_number_negated(
     type: str,
