@@ -6,17 +6,19 @@ import os
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from eumu import processes
 from eumu.cl import parts as linking
+from eumu.cl import texts
 from eumu.cl.facts import absent
 from eumu.cl.parts import LinkerInput
 from eumu.cl.protocol import Form, Status, Wanted
-from eumu.errors import BuildError, EumuError, Source, ToolMissing
+from eumu.cl.texts import PROGRAM, Sources
+from eumu.errors import BuildError, EumuError, Severity, Source, ToolMissing
 from eumu.platforms import Platform
 from eumu.records import dataclass
 from eumu.writing import work_folder
@@ -44,15 +46,15 @@ class Failed(EumuError):
 class Made:
     """What a build gave: an ELF, or what is to be linked.
 
-    `smaller_groups` is what the parts of a linked program allow; another's ELF says it.  `text` is
-    the source of an ELF that was made of one.
+    `smaller_groups` is what the parts of a linked program allow; another's ELF says it.  `sources`
+    are those that an ELF was made of.
     """
 
     data: bytes
     log: str
     of: LinkerInput | None = None
     smaller_groups: bool | None = None
-    text: str = ""
+    sources: Sources = field(default_factory=dict)
 
 
 def _unlinked(part: LinkerInput, log: str) -> Made:
@@ -137,8 +139,11 @@ def _program(options: str, source: bytes, platform: Platform) -> Made:
         source = b"\n/* nothing */\n"
     words = f"{options} {_ARGUMENTS}".strip()
     built = ocloc.compile(source, platform, words, lines=True, preamble=_hiding(platform))
-    text = "" if container.is_spirv(source) else source.decode("utf-8", "replace")
-    return Made(built.elf, "\n".join(map(str, built.warnings)), text=text)
+    warnings = "\n".join(map(str, built.warnings))
+    if container.is_spirv(source):
+        return Made(built.elf, warnings, sources=texts.sources_of([source]))
+    text = source.decode("utf-8", "replace")
+    return Made(built.elf, warnings, sources={ocloc.source_path(PROGRAM, None): (PROGRAM, text)})
 
 
 def _hiding(platform: Platform) -> str:
@@ -154,8 +159,10 @@ def _object(options: str, parts: Sequence[Part], platform: Platform, *, is_il: b
     may_be_smaller = smaller_groups(options)
     if is_il:
         return _unlinked(LinkerInput(False, may_be_smaller, (source,)), "")
+    written = source.decode("utf-8", "replace")
+    called = texts.keep(written)
     with work_folder() as folder:
-        text = f"{_hiding(platform)}\n#line 1\n".encode() + source
+        text = f'{_hiding(platform)}\n#line 1 "{called}"\n'.encode() + source
         (folder / "source.cl").write_bytes(text)
         for name, header_text in parts[1:]:
             _put(_inside(folder / "include", name), header_text, name)
@@ -163,28 +170,40 @@ def _object(options: str, parts: Sequence[Part], platform: Platform, *, is_il: b
         headers = f' -I "{folder / "include"}"' if parts[1:] else ""
         words = f"{options} {_ARGUMENTS}{headers}"
         kept_by = None if parts[1:] else text
-        made = _front(folder, platform, words, source.decode("utf-8", "replace"), kept_by)
-    return _unlinked(LinkerInput(False, may_be_smaller, (made.data,)), made.log)
+        try:
+            made = _front(folder, platform, words, called, written, kept_by)
+        except BuildError as error:
+            raise BuildError(str(error).replace(called, PROGRAM)) from None
+    object_ = LinkerInput(False, may_be_smaller, (made.data,))
+    return _unlinked(object_, made.log.replace(called, PROGRAM))
 
 
 def _front(
-    folder: Path, platform: Platform, options: str, source: str, kept_by: bytes | None
+    folder: Path, platform: Platform, options: str, name: str, source: str, kept_by: bytes | None
 ) -> Made:
-    """SPIR-V of `source.cl`; with the header's images if the header alone fails without."""
+    """SPIR-V of `source.cl`, with tables of lines of a file `name` unless these are too much for
+    the compiler; with the header's images if the header alone fails without."""
     compiler = _compiler(platform)
-    words = ["-file", "source.cl", "-spv_only", "-options", options]
-    with_images = [*words, "-internal_options", header.IMAGES]
     run = partial(_found_or_run, folder, platform, is_result=container.is_spirv, kept_by=kept_by)
+
+    def made(options: str, *more: str) -> Made:
+        return run(["-file", "source.cl", "-spv_only", "-options", options, *more])
+
+    with_images = "-internal_options", header.IMAGES
+    wanted = ocloc.without_no_lines(ocloc.with_name(ocloc.with_lines(options), name))
+    options = ocloc.without_no_lines(options)
     if header.has_failed(compiler, platform, options, source):
-        return run(with_images)
+        return made(wanted, *with_images)
     try:
-        return run(words)
+        return made(wanted)
     except BuildError as error:
         found = log.diagnostics(str(error), Source("source.cl", source))
+        if wanted != options and not any(d.severity is Severity.ERROR for d in found):
+            return made(options)
         if not header.alone_fails(found):
             raise BuildError(header.quiet(str(error))) from None
     header.note_failure(compiler, platform, options)
-    return run(with_images)
+    return made(wanted, *with_images)
 
 
 def _put(path: Path, text: bytes, name: str) -> None:
@@ -211,7 +230,7 @@ def _linked(wanted: Wanted, options: str, parts: Sequence[LinkerInput], platform
         _check_together(modules, platform)
         return _unlinked(LinkerInput(True, may_be_smaller, modules), "")
     made = _executable(_words(options), modules, platform)
-    return replace(made, smaller_groups=may_be_smaller)
+    return replace(made, smaller_groups=may_be_smaller, sources=texts.sources_of(modules))
 
 
 def _check_together(modules: Sequence[bytes], platform: Platform) -> None:
@@ -309,7 +328,8 @@ def _call(command: list[str], folder: Path) -> str:
         raise BuildError(f"{command[1]} did not end within {_SECONDS:g} s") from None
     except OSError as error:
         raise ocloc.not_started(command[0], error) from None
-    text = (done.stdout + done.stderr).decode("utf-8", "replace").strip()
+    said = (done.stdout + done.stderr)[: ocloc.LARGEST_LOG]
+    text = said.decode("utf-8", "replace").strip()
     if done.returncode:
         raise BuildError(text or f"the compiler ended with status {done.returncode}")
     return ""

@@ -187,7 +187,7 @@ class _Service:
     def _loaded(self, made: Made) -> Program:
         """The program of an ELF; OpenCL knows programs without kernels, too."""
         try:
-            return load_built(made.data, self.device, made.text)
+            return load_built(made.data, self.device, made.sources)
         except NoKernel:
             return Program("program", self.device.platform)
 

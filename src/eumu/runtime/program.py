@@ -159,12 +159,9 @@ def load(
     return made
 
 
-def load_built(elf: bytes, device: Device, text: str) -> Program:
-    """A compiler's ELF, of a source without a file whose text findings are to show."""
-    from eumu.zebin import ocloc
-
-    name = "program.cl"
-    sources = {ocloc.source_path(name, None): (name, text)} if text else {}
+def load_built(elf: bytes, device: Device, sources: Mapping[str, tuple[str, str]]) -> Program:
+    """A compiler's ELF, of sources without a file: by their names in its debug information, what
+    findings are to call them and their text."""
     return _from_elf(elf, "program", device.platform, sources)
 
 

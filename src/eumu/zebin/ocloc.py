@@ -25,7 +25,7 @@ from eumu.writing import work_folder
 from eumu.zebin import compilers, container, elf, header, kept, log
 
 LARGEST_SOURCE: Final = 64 << 20
-_LARGEST_LOG: Final = 1 << 20
+LARGEST_LOG: Final = 1 << 20
 
 # Variables that make the compiler dump files, or another program of the same source.
 _SWITCHES: Final = ("IGC_", "NEO_", "OCLOC_", "VISA_")
@@ -302,7 +302,7 @@ class _Build:
             raise BuildError(f"ocloc did not finish within {self.timeout:g} s") from None
         except OSError as error:
             raise not_started(self.compiler.path, error) from None
-        return done.returncode, done.stdout[:_LARGEST_LOG].decode("utf-8", "replace")
+        return done.returncode, done.stdout[:LARGEST_LOG].decode("utf-8", "replace")
 
 
 def environment() -> dict[str, str]:
@@ -323,14 +323,13 @@ def _options(
         path = match["quoted"] if match["bare"] is None else match["bare"]
         return f'-I "{os.path.abspath(path)}"'
 
-    parts = [_NO_DEBUG.sub("", _INCLUDE.sub(absolute, options)).strip()]
+    parts = [without_no_lines(_INCLUDE.sub(absolute, options))]
     if directory is not None:
         parts.append(f'-I "{os.path.abspath(directory)}"')
-    if _DEBUG.search(options) and not _SOURCE_NAME.search(options) and '"' not in name:
-        parts.append(f'-s "{source_path(name, directory)}"')
-    if not optimize:
-        parts.append("-cl-opt-disable")
-    return " ".join(filter(None, parts))
+    words = " ".join(filter(None, parts))
+    if '"' not in name:
+        words = with_name(words, source_path(name, directory))
+    return words if optimize else f"{words} -cl-opt-disable".strip()
 
 
 def source_path(name: str, directory: str | os.PathLike[str] | None) -> str:
@@ -342,6 +341,17 @@ def with_lines(options: str) -> str:
     """Options that ask for tables of lines, unless they have `-g` or `-g0`."""
     has = _DEBUG.search(options) or _NO_DEBUG.search(options)
     return options if has else f"{options} {_LINES}".strip()
+
+
+def without_no_lines(options: str) -> str:
+    """Options without `-g0`, which the compiler does not know: no tables is what it makes."""
+    return _NO_DEBUG.sub("", options).strip()
+
+
+def with_name(options: str, path: str) -> str:
+    """Options that give debug information, if there is some, the path of the source."""
+    has = not _DEBUG.search(options) or _SOURCE_NAME.search(options)
+    return options if has else f'{options} -s "{path}"'
 
 
 def _quoted(path: str) -> str:
