@@ -340,6 +340,22 @@ static void handles(void) {
   clReleaseProgram(p);
 }
 
+/* An image of memory that is too short for it. */
+static void host_memory(cl_image_format *rgba) {
+  cl_image_desc flat = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 8, .image_row_pitch = 40};
+  cl_image_desc layers = {.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY, .image_width = 2, .image_height = 2, .image_array_size = 3, .image_slice_pitch = 100};
+  char *a = clSVMAlloc(c, CL_MEM_READ_WRITE, 7 * 40 + 32, 0);
+  NONE(clCreateImage(c, CL_MEM_COPY_HOST_PTR, rgba, &flat, a + 1, &e), CL_INVALID_HOST_PTR);
+  NONE(clCreateImage(c, CL_MEM_USE_HOST_PTR, rgba, &layers, a + 100, &e), CL_INVALID_HOST_PTR);
+  flat.image_row_pitch = (size_t)1 << 62;
+  NONE(clCreateImage(c, CL_MEM_COPY_HOST_PTR, rgba, &flat, a, &e), CL_INVALID_IMAGE_DESCRIPTOR);
+  flat.image_row_pitch = 40;
+  cl_mem i = clCreateImage(c, CL_MEM_COPY_HOST_PTR, rgba, &flat, a, &e), j = clCreateImage(c, CL_MEM_USE_HOST_PTR, rgba, &layers, a + 96, &e);
+  IS(clReleaseMemObject(i), CL_SUCCESS);
+  IS(clReleaseMemObject(j), CL_SUCCESS);
+  clSVMFree(c, a);
+}
+
 static void images(void) {
   cl_image_format rgba = {CL_RGBA, CL_UNORM_INT8}, r = {CL_R, CL_FLOAT}, none = {1, 2}, other = {CL_RA, CL_UNORM_INT8}, packed = {CL_RGB, CL_UNORM_SHORT_565}, to_read = {CL_INTENSITY, CL_FLOAT};
   cl_image_desc flat = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 8}, line = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 8}, empty = {.image_type = CL_MEM_OBJECT_IMAGE2D};
@@ -356,6 +372,7 @@ static void images(void) {
   NONE(clCreateImage(c, 0, &rgba, 0, 0, &e), CL_INVALID_IMAGE_DESCRIPTOR);
   NONE(clCreateImage(c, 0, &rgba, &line, 0, &e), CL_INVALID_IMAGE_DESCRIPTOR);
   NONE(clCreateImage(c, 0, &rgba, &empty, 0, &e), CL_INVALID_IMAGE_SIZE);
+  host_memory(&rgba);
   NONE(clCreateSampler(c, 1, 5, CL_FILTER_NEAREST, &e), CL_INVALID_VALUE);
   NONE(clCreateSampler(c, 1, CL_ADDRESS_CLAMP, 5, &e), CL_INVALID_VALUE);
   NONE(clCreateSampler((cl_context)q, 1, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &e), CL_INVALID_CONTEXT);

@@ -81,8 +81,8 @@ def test_each_refusal_has_its_error_and_a_reason(tmp_path: Path) -> None:
     assert [line for line in calls if not re.search(r"CL_\w+ \(-\d+\): \S", line)] == []
     others = [line for line in said if line not in calls]
     assert others == [
-        "kernel add writes buffer #8 (256 bytes), which was made with CL_MEM_READ_ONLY",
-        "kernel add reads buffer #9 (256 bytes), which was made with CL_MEM_WRITE_ONLY",
+        "kernel add writes buffer #10 (256 bytes), which was made with CL_MEM_READ_ONLY",
+        "kernel add reads buffer #11 (256 bytes), which was made with CL_MEM_WRITE_ONLY",
     ]
     (read,) = (f for f in json.loads(report.read_text())["findings"] if f["code"] == "write-only")
     assert read["line"] == 1 and read["kernel"] == "add", read

@@ -101,7 +101,18 @@ static cl_int complete(cl_image_desc *d, size_t texel, int has_rows) {
   size_t slice = d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? d->image_row_pitch : d->image_row_pitch * d->image_height;
   int has_slices = d->image_type == CL_MEM_OBJECT_IMAGE3D || layers_of(d->image_type);
   if (has_slices && !d->image_slice_pitch) d->image_slice_pitch = slice;
+  if (d->image_row_pitch > facts.most_bytes || d->image_slice_pitch > facts.most_bytes) return CL_INVALID_IMAGE_DESCRIPTOR;
   return has_slices && d->image_slice_pitch < slice ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
+}
+
+static size_t rows_of(const cl_image_desc *d) { return d->image_height ? d->image_height : 1; }
+
+static size_t slices_of(const cl_image_desc *d) { return d->image_depth ? d->image_depth : d->image_array_size ? d->image_array_size : 1; }
+
+/* Whether the program's memory for an image is of one allocation, if it is device memory. */
+static cl_int check_host(const cl_image_desc *d, size_t texel, const void *host) {
+  size_t size = (slices_of(d) - 1) * d->image_slice_pitch + (rows_of(d) - 1) * d->image_row_pitch + d->image_width * texel;
+  return host && check_bytes(host, size) ? CL_INVALID_HOST_PTR : CL_SUCCESS;
 }
 
 /* Ask the engine for the image; what it has of it goes into the object. */
@@ -163,6 +174,7 @@ ENTRY cl_mem clCreateImageWithProperties(cl_context context, const cl_ulong *lis
     if (wrong) because("pitches of %zu and %zu bytes for texels of %zu", shape->image_row_pitch, shape->image_slice_pitch, texel);
   }
   if (!wrong && shape->mem_object) wrong = check_in_buffer((void *)shape->mem_object, &whole, texel);
+  if (!wrong) wrong = check_host(&whole, texel, host);
   if (!wrong) {
     m = new_memory((void *)context, shape->image_type, flags, 0);
     m->property_count = list ? 1 : 0;
@@ -175,10 +187,8 @@ ENTRY cl_mem clCreateImageWithProperties(cl_context context, const cl_ulong *lis
     if (wrong) clReleaseMemObject((cl_mem)m), m = 0;
   }
   if (m && host) {
-    size_t slices = m->shape.image_depth && m->type == CL_MEM_OBJECT_IMAGE3D ? m->shape.image_depth : layers_of(m->type) ? m->shape.image_array_size : 1;
-    size_t rows = m->type == CL_MEM_OBJECT_IMAGE2D || m->type == CL_MEM_OBJECT_IMAGE3D || m->type == CL_MEM_OBJECT_IMAGE2D_ARRAY ? m->shape.image_height : 1;
-    for (size_t z = 0; z < slices; z++)
-      for (size_t y = 0; y < rows; y++)
+    for (size_t z = 0; z < slices_of(&whole); z++)
+      for (size_t y = 0; y < rows_of(&whole); y++)
         memcpy(m->data + z * m->slices + y * m->rows, (char *)host + z * m->shape.image_slice_pitch + y * m->shape.image_row_pitch, m->shape.image_width * texel);
   }
   if (error) *error = wrong;
