@@ -303,6 +303,20 @@ def test_a_source_is_reduced_to_what_the_compiler_does_wrong(tmp_path: Path) -> 
     assert "^ 0x55" in shorter and ">> 2" not in shorter and "+ i" not in shorter
 
 
+def test_ctrl_c_leaves_the_shortest_source_so_far() -> None:
+    asked: list[str] = []
+
+    def still(source: str) -> bool:
+        asked.append(source)
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return "7\n" in source
+
+    source = "".join(f"{n}\n" for n in range(16))
+    assert reduce(source, still) == "4\n5\n6\n7\n"
+    assert len(asked) == 4
+
+
 _STORES = """.version 3.6
 .kernel "k"
 .decl A v_type=G type=uq num_elts=1 align=qword

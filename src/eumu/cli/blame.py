@@ -23,7 +23,7 @@ from eumu.compare.bug_report import (
     parts_alike,
 )
 from eumu.compare.clean import clean_builds
-from eumu.compare.reduce import read_source, write_source
+from eumu.compare.reduce import REDUCING, read_source, write_source
 from eumu.compare.sides import building, how_built
 from eumu.compare.switches import switched_off
 from eumu.writing import write_text
@@ -79,7 +79,7 @@ def _write_report(options: argparse.Namespace, launch: Launch, found: Blame | Di
 
         text = read_source(Path(options.program))
         clean = clean_builds(forms(text), launch)
-        print("reducing; every step compiles and runs the kernel ...", file=sys.stderr)
+        print(REDUCING, file=sys.stderr)
         source = reduce(text, still)
         made = forms(source)
         last = first_difference_of(made, launch, rtol) or found

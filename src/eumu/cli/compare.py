@@ -17,7 +17,7 @@ from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.cli.values import arguments, size, whole
 from eumu.compare import Difference, Divergence, Launch, Side, compare, describe, reduce, sides
 from eumu.compare.clean import clean_builds
-from eumu.compare.reduce import read_source, write_source
+from eumu.compare.reduce import REDUCING, read_source, write_source
 from eumu.errors import BuildError, Unsupported
 from eumu.platforms import platform
 from eumu.zebin import compilers
@@ -128,7 +128,7 @@ def _reduce(options: argparse.Namespace, launch: Launch) -> None:
         still = differs(
             path, text, _device(options), options.build_options, launch, tolerance(options)
         )
-        print("reducing; every step compiles and runs the kernel ...", file=sys.stderr)
+        print(REDUCING, file=sys.stderr)
         source = reduce(text, still)
     print(f"reduced to {len(source.splitlines())} lines:", source, sep="\n", end="")
     sys.stdout.flush()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+REDUCING: Final = (
+    "reducing; every step compiles and runs the kernel; Ctrl-C ends it with the shortest so far ..."
+)
 _SHORT: Final = (1, 2, 3)  # lines
 
 
@@ -46,9 +50,15 @@ def reduce(source: str, still: Callable[[str], bool], *, tries: int = 200) -> st
 
     Stretches of lines are left out, long ones first; short ones wherever they may begin, as a loop
     and its body have two lines.  The result has the property; if the source itself has not, it
-    comes back as it is.
+    comes back as it is.  After Ctrl-C it is the shortest one so far.
     """
     trials = _Trials(source.splitlines(), still, tries)
+    with suppress(KeyboardInterrupt):
+        _shorten(trials)
+    return _joined(trials.lines)
+
+
+def _shorten(trials: _Trials) -> None:
     count = len(trials.lines) // 2
     while count > _SHORT[-1]:
         if not trials.leave_out(count, count):
@@ -56,7 +66,6 @@ def reduce(source: str, still: Callable[[str], bool], *, tries: int = 200) -> st
     # What had to stay may go when what needed it has gone.
     while any([trials.leave_out(count, 1) for count in _SHORT]) and trials.tries:
         pass
-    return _joined(trials.lines)
 
 
 def _joined(lines: Sequence[str]) -> str:
