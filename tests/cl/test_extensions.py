@@ -230,6 +230,36 @@ def test_media_blocks(device: str, newest: None) -> None:
     assert (out.numpy() == want).all()
 
 
+@pytest.mark.parametrize("engine", ["interp", "jit"])
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("type", "bits"), [("half", 16), ("float", 32), ("double", 64)])
+def test_float_atomics(type: str, bits: int, device: str, engine: str, newest: None) -> None:
+    """Small whole numbers: sums are exact. What a device lists of a type and a memory acts."""
+    listed = [name for name in features(platform(device)) if f"_ext_fp{bits}_" in name]
+    assert bool(listed) == (type != "double" or platform(device).has_double)
+    machine = eumu.Device(device, engine)
+    x = np.random.default_rng(7).integers(-9, 10, 64).astype(f"f{bits // 8}")
+    for name in listed:
+        memory, kind = name.split("_")[6], name.split("atomic_")[1]
+        calls = {"add": ("add", "sub"), "min_max": ("min", "max")}[kind]
+        orders = "memory_order_relaxed, memory_scope_device"
+        rows = "".join(
+            f"atomic_fetch_{call}_explicit((volatile {memory} atomic_{type} *)p + {n}, x[i],"
+            f" {orders});"
+            for n, call in enumerate(calls)
+        )
+        text = (
+            f"kernel void k(global {type} *x, global {type} *o) {{ local {type} l[2];"
+            " uint i = get_global_id(0); if (i < 2) l[i] = 0; barrier(CLK_LOCAL_MEM_FENCE);"
+            f" {memory} {type} *p = {'l' if memory == 'local' else 'o'}; {rows}"
+            f" barrier(CLK_LOCAL_MEM_FENCE); if ({int(memory == 'local')} && i < 2) o[i] = l[i]; }}"
+        )
+        arrays = [machine.array(x), machine.array(np.zeros(2, x.dtype))]
+        eumu.build(text, device, options="-cl-std=CL3.0")["k"].launch(machine, 64, 64, arrays)
+        want = {"add": [x.sum(), -x.sum()], "min_max": [min(0, x.min()), max(0, x.max())]}[kind]
+        assert (arrays[1].numpy() == want).all(), name
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_programs_see_the_features(device: str, newest: None) -> None:
     part = platform(device)
@@ -242,7 +272,9 @@ def test_programs_see_the_features(device: str, newest: None) -> None:
 
 def test_a_release_without_them_lists_none(ocloc: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EUMU_OCLOC", ocloc)
-    assert not {*CASES, "cl_intel_media_block_io"} & {*extensions(platform("dg2"))}
+    assert not {*CASES, "cl_intel_media_block_io", "cl_ext_float_atomics"} & {
+        *extensions(platform("dg2"))
+    }
 
 
 def test_queries(newest_ocloc: str, ocloc: str, tmp_path: Path) -> None:
@@ -255,7 +287,11 @@ def test_queries(newest_ocloc: str, ocloc: str, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout.strip()
 
-    assert said("dg2", newest_ocloc) == "3, all accelerated, version 2.0, instructions 3"
-    assert said("tgllp", newest_ocloc) == "3, all accelerated, version 2.0, instructions 1"
-    assert said("dg2", ocloc) == "not listed, instructions 3"
-    assert said("skl", ocloc) == "not listed, instructions 0"
+    assert said("dg2", newest_ocloc) == (
+        "floats 70007, doubles 0, halves 40004\n3, all accelerated, version 2.0, instructions 3"
+    )
+    assert said("pvc", newest_ocloc).startswith("floats 70007, doubles 70007, halves 40004\n")
+    last = said("tgllp", newest_ocloc).splitlines()[-1]
+    assert last == "3, all accelerated, version 2.0, instructions 1"
+    assert said("dg2", ocloc) == "no atomics of floats\nnot listed, instructions 3"
+    assert said("skl", ocloc) == "no atomics of floats\nnot listed, instructions 0"

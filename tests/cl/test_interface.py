@@ -23,7 +23,12 @@ def test_numbers_are_those_of_the_headers(tmp_path: Path) -> None:
     text = (SHIM / "opencl.h").read_text()
     numbers = dict(re.findall(r"^#define (CL_\w+) (\S+)$", text, re.M))
     assert len(numbers) > 300
-    lines = [f"_Static_assert(({name}) == ({value}), #name);" for name, value in numbers.items()]
+    later = {name for name in numbers if "_FP_ATOMIC_" in name}  # than Debian's headers
+    lines = [
+        f"#if {int(name not in later)} || defined {name}\n"
+        f"_Static_assert(({name}) == ({value}), #name);\n#endif"
+        for name, value in numbers.items()
+    ]
     source = tmp_path / "numbers.c"
     head = "#define CL_TARGET_OPENCL_VERSION 300\n#include <CL/cl.h>\n#include <CL/cl_ext.h>\n"
     source.write_text(head + "\n".join(lines).replace("#name", '"number"'))

@@ -33,8 +33,16 @@ _ALWAYS: Final = (
 _LATER: Final = (
     *("cl_khr_extended_bit_ops", "cl_khr_expect_assume", "cl_khr_integer_dot_product"),
     *("cl_intel_split_work_group_barrier", "cl_intel_subgroup_local_block_io"),
+    "cl_ext_float_atomics",
+)
+_FLOAT_ATOMICS: Final = tuple(  # of halves there are no sums
+    f"__opencl_c_ext_{type}_{memory}_atomic_{kind}"
+    for type, kinds in (("fp16", ("min_max",)), ("fp32", ("add", "min_max")))
+    for memory in ("global", "local")
+    for kind in kinds
 )
 _LATER_FEATURES: Final = (
+    *_FLOAT_ATOMICS,
     "__opencl_c_integer_dot_product_input_4x8bit",
     "__opencl_c_integer_dot_product_input_4x8bit_packed",
 )
@@ -121,6 +129,8 @@ def features(platform: Platform) -> tuple[str, ...]:
         more += ("__opencl_c_read_write_images",)
     if _is_later(platform):
         more += _LATER_FEATURES
+        doubles = (n.replace("fp32", "fp64") for n in _FLOAT_ATOMICS if "fp32" in n)
+        more += tuple(doubles) if platform.has_double else ()
     return (*_FEATURES, *more)
 
 

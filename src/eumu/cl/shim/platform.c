@@ -9,6 +9,7 @@ struct Object the_platform = {dispatch, PLATFORM, .refs = 1, .number = 1};
 struct Object the_device = {dispatch, DEVICE, .refs = 1, .number = 1};
 
 #define DOT_PRODUCTS "cl_khr_integer_dot_product"
+#define FLOAT_ATOMICS "cl_ext_float_atomics"
 
 /* ---- names with versions: words of a text, all but one of version `version` */
 
@@ -232,9 +233,21 @@ static cl_int answer_dot_products(cl_uint what, size_t size, void *value, size_t
   return what == CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR ? answer(&forms, sizeof forms, size, value, size_ret) : answer(all, sizeof all, size, value, size_ret);
 }
 
+/* Atomic operations of floats: halves have no sums, and doubles may not be there. */
+static cl_int answer_float_atomics(cl_uint what, size_t size, void *value, size_t *size_ret) {
+  cl_bitfield choices = CL_DEVICE_GLOBAL_FP_ATOMIC_MIN_MAX_EXT | CL_DEVICE_LOCAL_FP_ATOMIC_MIN_MAX_EXT;
+  cl_bitfield sums = CL_DEVICE_GLOBAL_FP_ATOMIC_ADD_EXT | CL_DEVICE_LOCAL_FP_ATOMIC_ADD_EXT;
+  cl_bitfield moves = CL_DEVICE_GLOBAL_FP_ATOMIC_LOAD_STORE_EXT | CL_DEVICE_LOCAL_FP_ATOMIC_LOAD_STORE_EXT;
+  cl_bitfield all = what == CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT ? choices : choices | sums | moves;
+  if (!strstr(facts.extensions, FLOAT_ATOMICS)) return CL_INVALID_VALUE;
+  if (what == CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT && !facts.has_fp64) all = 0;
+  return answer(&all, sizeof all, size, value, size_ret);
+}
+
 ENTRY cl_int clGetDeviceInfo(cl_device_id device, cl_uint what, size_t size, void *value, size_t *size_ret) {
   if (!is_object(device, DEVICE)) return CL_INVALID_DEVICE;
   if (what >= CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR && what <= CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR) return answer_dot_products(what, size, value, size_ret);
+  if (what >= CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT && what <= CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT) return answer_float_atomics(what, size, value, size_ret);
   return answer_lists(what, size, value, size_ret);
 }
 
