@@ -32,6 +32,7 @@ from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm import constants
 from eumu.exec.jit.llvm.emit import Emitter
 from eumu.exec.jit.llvm.layout import Context
+from eumu.exec.tiered import tiered
 from eumu.ir import Function, Op, verify
 from eumu.platforms import platform
 from random_kernels import isolated
@@ -340,6 +341,43 @@ def test_what_is_made_quickly_runs_alike(
     wanted = {"_VERY_LONG": [quick], "_CAREFUL": [long, quick], "_MOST_EFFORT": [long]}
     assert (engine, attempts) == ("jit", wanted[bound.split(".")[-1]])
     assert found == launched(source, "interp")[1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_patient", "wanted"),
+    [
+        (100, False, [(3, Effort.LONG)]),
+        (100, True, [(30, Effort.LONG)]),
+        (60_000, False, [(30, Effort.QUICK)]),
+        (60_000, True, [(30, Effort.LONG)]),
+        (150_000, True, [(30, Effort.QUICK)]),
+    ],
+)
+def test_what_nobody_waits_for_may_take_long(
+    monkeypatch: pytest.MonkeyPatch,
+    lines: int,
+    is_patient: bool,
+    wanted: list[tuple[int, Effort]],
+) -> None:
+    """Behind a driver slower code runs meanwhile; it took 90 s of a launch that takes 0.1 s."""
+    asked: list[tuple[int, Effort]] = []
+
+    def attempt(text: str, processor: Processor, seconds: int, effort: Effort) -> bytes:
+        asked.append((seconds, effort))
+        return b""
+
+    monkeypatch.setattr(compiler, "LONG", 0)
+    monkeypatch.setattr(compiler, "_attempt", attempt)
+    compiler.compile_text("\n" * lines, host().patient() if is_patient else host())
+    assert asked == wanted
+
+
+def test_first_launches_are_followed_by_patient_code() -> None:
+    engine = tiered()
+    assert engine._jit.processor == host().patient() and engine._hasty is not None
+    assert engine._hasty.processor.is_hasty and not engine._hasty.processor.is_patient
+    identities = {p.identity for p in (host(), host().patient(), host().hasty())}
+    assert len(identities) == 3  # each has code of its own on disk
 
 
 def _refusing(monkeypatch: pytest.MonkeyPatch, effort: Effort, *, by_itself: bool) -> list[Effort]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _MOST_THREADS: Final = 512
 _MOST_BYTES: Final = 1 << 25  # of their registers and memory, which begins as zeros
 _MOST_SEEN: Final = 256
+_COMPILERS: Final = 2  # threads: a long kernel does not keep others from the best code
 _MOST_OPERATIONS: Final = 20_000  # of a function that the interpreter begins
 # How long the interpreter has: nearly as long as quickly made code takes to make.
 _TRIED_S: Final = 0.04
@@ -75,14 +76,15 @@ class Tiered:
 
     def __init__(self, jit: Jit, hasty: Jit | None, interpreter: Engine) -> None:
         self._jit, self._hasty, self._interpreter = jit, hasty, interpreter
-        self._compiler = ThreadPoolExecutor(1, "compiler")
+        self._compiler = ThreadPoolExecutor(_COMPILERS, "compiler")
         self._seen: OrderedDict[int, _Seen] = OrderedDict()  # by the identity of functions
         self._lock = threading.Lock()
         tell_children(self)
 
     def forked(self) -> None:
         """In a child, which has no other threads: none of them has the lock, or makes code."""
-        self._lock, self._compiler = threading.Lock(), ThreadPoolExecutor(1, "compiler")
+        self._lock = threading.Lock()
+        self._compiler = ThreadPoolExecutor(_COMPILERS, "compiler")
         for seen in self._seen.values():
             seen.asked = {key: made for key, made in seen.asked.items() if made.done()}
 
@@ -241,7 +243,7 @@ def tiered() -> Tiered:
     from eumu.exec.jit.host.target import host
 
     hasty = Jit(processor=host().hasty(), patience=inf)  # it ends when the best code is there
-    return Tiered(Jit(), hasty, Interpreter())
+    return Tiered(Jit(processor=host().patient()), hasty, Interpreter())
 
 
 def interpreted_once() -> Tiered:

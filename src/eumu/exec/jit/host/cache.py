@@ -114,7 +114,8 @@ def _make(
     expect()
     with seldom_collected():
         module = _module(function, special, processor)
-    support = (_support(text, processor) for text in module.support)
+    waited_for = replace(processor, is_patient=False)  # short, and the same for all
+    support = (_support(text, waited_for) for text in module.support)
     return module, (compile_text(module.text, processor), *support)
 
 

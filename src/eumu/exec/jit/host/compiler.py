@@ -7,7 +7,8 @@ A module of less than ``LONG`` lines takes about a second, in a process that is 
 more than ``_SHORT_S``, or ends the process, it is treated as a long one.  What LLVM's passes take
 grows faster than the module, in ways that its length does not tell.  So a long module may take
 ``_CAREFUL`` seconds; if it takes more, or has ``_VERY_LONG`` lines, it is made into slower code, in
-a time that grows with its length, as all code is that is made in a hurry.
+a time that grows with its length, as all code is that is made in a hurry.  Where nobody waits, as
+slower code runs already, it may take all the time that there is, up to ``_LONGEST`` lines.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from eumu.settings import COMPILE_MB, COMPILE_SECONDS
 
 LONG: Final = 25_000  # lines
 _VERY_LONG: Final = 60_000
+_LONGEST: Final = 150_000
 _SHORT_S: Final = 10
 _CAREFUL: Final = 3
 _MOST_IDLE: Final = 2
@@ -100,9 +102,11 @@ if hasattr(os, "register_at_fork"):
 def _long(text: str, processor: Processor) -> bytes:
     """Code made by a process of its own; Unsupported if it takes more than the limits."""
     lines, seconds = text.count("\n"), COMPILE_SECONDS.get()
-    if lines < _VERY_LONG and not processor.is_hasty:
+    patient = processor.is_patient
+    if lines < (_LONGEST if patient else _VERY_LONG) and not processor.is_hasty:
         with contextlib.suppress(Exceeded):
-            return _attempt(text, processor, min(_CAREFUL, seconds), Effort.LONG)
+            careful = seconds if patient else min(_CAREFUL, seconds)
+            return _attempt(text, processor, careful, Effort.LONG)
     try:
         return _attempt(text, processor, seconds, Effort.QUICK)
     except Exceeded as error:

@@ -38,6 +38,7 @@ class Processor:
 
     `effort` is that of LLVM's code generator, 0 to 3: at 0 it takes a third, and its code is slow.
     Without `numbering`, which is half of the passes' time, more values are computed again.
+    `is_patient` says that nobody waits for the code, as other code runs meanwhile.
     """
 
     triple: str
@@ -45,12 +46,14 @@ class Processor:
     features: str
     effort: int = 2
     numbering: bool = True
+    is_patient: bool = False
 
     @property
     def identity(self) -> str:
         """Everything of the compiler and the processor that code depends on."""
         versions = f"{llvmlite.__version__} {llvm.llvm_version_info}"
         effort = f"{self.effort}{'' if self.numbering else ' without numbering'}"
+        effort += " patient" if self.is_patient else ""
         return f"{self.triple} {self.cpu} {self.features} {effort} {versions}"
 
     @property
@@ -61,6 +64,10 @@ class Processor:
     def hasty(self) -> Processor:
         """The same machine, whose code is quickly made."""
         return replace(self, effort=0, numbering=False)
+
+    def patient(self) -> Processor:
+        """The same machine, for whose code nobody waits."""
+        return replace(self, is_patient=True)
 
     def careful(self) -> Processor:
         """The same machine, whose code is not."""
