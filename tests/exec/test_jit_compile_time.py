@@ -372,6 +372,22 @@ def test_what_nobody_waits_for_may_take_long(
     assert asked == wanted
 
 
+def test_quickly_made_code_grows_with_its_length_alone() -> None:
+    """Variables that each block merges would be copied at the end of each."""
+    count = 200
+    lines = [f"  %v{k} = alloca <16 x i32>" for k in range(count)]
+    lines += [f"  store <16 x i32> zeroinitializer, ptr %v{k}" for k in range(count)]
+    lines.append("  br label %b0")
+    for k in range(count):
+        lines += [f"b{k}:", f"  %x{k} = load <16 x i32>, ptr %v{k}"]
+        lines += [f"  %y{k} = add <16 x i32> %x{k}, splat (i32 {k})"]
+        lines += [f"  store <16 x i32> %y{k}, ptr %v{(k + 7) % count}"]
+        lines += [f"  %c{k} = icmp eq i32 %n, {k}"]
+        lines += [f"  br i1 %c{k}, label %b{k * 7919 % count}, label %b{(k + 1) % count}"]
+    text = "\n".join(["define void @run(i32 %n) {", *lines, "}", ""])
+    assert len(compile_object(text, host(), Effort.QUICK)) < 100 * text.count("\n")
+
+
 def test_first_launches_are_followed_by_patient_code() -> None:
     engine = tiered()
     assert engine._jit.processor == host().patient() and engine._hasty is not None

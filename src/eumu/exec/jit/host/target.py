@@ -25,6 +25,8 @@ LOCK: Final = threading.RLock()  # who calls LLVM holds it
 # llvmlite's own, which each of its calls holds, those that free what nobody needs any more, too.
 _LLVMLITE: Final = getattr(llvm.ffi.lib, "_lock", None) or nullcontext()
 _MOST_PHIS: Final = 90
+_MOST_MERGES: Final = 10  # of variables with blocks, for each line
+_LABEL: Final = re.compile(r"^[\w.]+:", re.MULTILINE)
 _CACHE: Final = 16 << 20  # bytes, where the system does not tell
 # A frame of more than a page touches each: none reaches over what guards the end of a stack.
 _DEFINE: Final = re.compile(r"^(define .*?)((?: !\w+ !\d+)* \{)$", re.MULTILINE)
@@ -179,7 +181,7 @@ def optimised(text: str, processor: Processor, effort: Effort = Effort.FULL) -> 
         raise InternalError(f"the fast engine made invalid LLVM: {error}") from error
     module.triple = processor.triple
     module.data_layout = str(machine.target_data)
-    _optimise(module, machine, effort)
+    _optimise(module, machine, effort, in_memory=_merges_much(text))
     if not processor.has("avx512f"):
         return module
     before = str(module)
@@ -188,13 +190,20 @@ def optimised(text: str, processor: Processor, effort: Effort = Effort.FULL) -> 
     return module if changed == before else llvm.parse_assembly(changed)
 
 
-def _optimise(module: Any, machine: Any, effort: Effort) -> None:
+def _merges_much(text: str) -> bool:
+    """Whether there are many variables and many blocks: quickly made code copies each variable
+    that is a value at the end of each block, and so a kernel of 27 000 lines took 4 MB."""
+    merges = text.count(" = alloca ") * len(_LABEL.findall(text))
+    return merges > _MOST_MERGES * text.count("\n")
+
+
+def _optimise(module: Any, machine: Any, effort: Effort, *, in_memory: bool) -> None:
     """Half the time of LLVM's -O1, which does not make faster code of these modules.
 
     Of a quick one no values are numbered, and no instructions are combined: both take most of the
-    time.  New GVN looks at a value again when another phi node turns out to be no copy, and
-    ends the process at the hundredth time; functions with as many of them get what -O1 has, but
-    long ones get nothing.
+    time; its variables stay in memory if they are to be `in_memory`.  New GVN looks at a value
+    again when another phi node turns out to be no copy, and ends the process at the hundredth time;
+    functions with as many of them get what -O1 has, but long ones get nothing.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     builder = llvm.create_pass_builder(machine, options)
@@ -202,7 +211,8 @@ def _optimise(module: Any, machine: Any, effort: Effort) -> None:
     whole.add_always_inliner_pass()
     whole.run(module, builder)
     first = llvm.create_new_function_pass_manager()
-    first.add_sroa_pass()
+    if effort is not Effort.QUICK or not in_memory:
+        first.add_sroa_pass()
     if effort is not Effort.QUICK:
         first.add_instruction_combine_pass()
     first.add_simplify_cfg_pass()
