@@ -181,7 +181,8 @@ def optimised(text: str, processor: Processor, effort: Effort = Effort.FULL) -> 
         raise InternalError(f"the fast engine made invalid LLVM: {error}") from error
     module.triple = processor.triple
     module.data_layout = str(machine.target_data)
-    _optimise(module, machine, effort, in_memory=_merges_much(text))
+    in_memory = effort is Effort.QUICK and _merges_much(text)
+    _optimise(module, machine, effort, in_memory=in_memory)
     if not processor.has("avx512f"):
         return module
     before = str(module)
@@ -201,9 +202,9 @@ def _optimise(module: Any, machine: Any, effort: Effort, *, in_memory: bool) -> 
     """Half the time of LLVM's -O1, which does not make faster code of these modules.
 
     Of a quick one no values are numbered, and no instructions are combined: both take most of the
-    time; its variables stay in memory if they are to be `in_memory`.  New GVN looks at a value
-    again when another phi node turns out to be no copy, and ends the process at the hundredth time;
-    functions with as many of them get what -O1 has, but long ones get nothing.
+    time.  Variables that are `in_memory` stay there.  New GVN looks at a value again when another
+    phi node turns out to be no copy, and ends the process at the hundredth time; functions with as
+    many of them get what -O1 has, but long ones get nothing.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     builder = llvm.create_pass_builder(machine, options)
@@ -211,7 +212,7 @@ def _optimise(module: Any, machine: Any, effort: Effort, *, in_memory: bool) -> 
     whole.add_always_inliner_pass()
     whole.run(module, builder)
     first = llvm.create_new_function_pass_manager()
-    if effort is not Effort.QUICK or not in_memory:
+    if not in_memory:
         first.add_sroa_pass()
     if effort is not Effort.QUICK:
         first.add_instruction_combine_pass()
